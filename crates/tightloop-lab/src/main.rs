@@ -1,0 +1,3 @@
+//! The command `tightloop`.
+
+fn main() {}

@@ -1,0 +1,72 @@
+//! The one bridge between the machine's clock and [`tightloop::units::Time`].
+
+use std::time::{Duration, Instant};
+
+use tightloop::units::{Span, Time};
+
+/// A monotonic clock whose zero is the moment it was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// Starts a clock at [`Time::ZERO`].
+    #[must_use]
+    pub fn start() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+
+    /// The time since the start.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.at(Instant::now())
+    }
+
+    /// The clock's reading at an instant; instants before the start read as zero.
+    #[must_use]
+    pub fn at(&self, instant: Instant) -> Time {
+        let since = instant.saturating_duration_since(self.start);
+        Time::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The instant at which this clock reads `time`, or `None` beyond what the
+    /// machine's clock can name.
+    #[must_use]
+    pub fn instant(&self, time: Time) -> Option<Instant> {
+        self.start
+            .checked_add(Duration::from_nanos(time.as_nanos()))
+    }
+}
+
+/// How long to sleep for a span; none for a span that is not positive.
+#[must_use]
+pub fn to_std(span: Span) -> Duration {
+    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_and_instant_are_inverse() {
+        let clock = Clock::start();
+        let time = Time::from_nanos(123_456_789);
+        let instant = clock.instant(time).expect("within range");
+        assert_eq!(clock.at(instant), time);
+    }
+
+    #[test]
+    fn instants_before_the_start_read_as_zero() {
+        let before = Instant::now();
+        let clock = Clock {
+            start: before + Duration::from_millis(5),
+        };
+        assert_eq!(clock.at(before), Time::ZERO);
+        assert_eq!(to_std(Span::from_millis(-3)), Duration::ZERO);
+        assert_eq!(to_std(Span::from_millis(3)), Duration::from_millis(3));
+    }
+}

@@ -1,0 +1,205 @@
+//! What the encoder does with what the network bears.
+//!
+//! A [`source::Source`] captures frames; a [`RateControl`] decides for each
+//! whether to encode it and how large; an [`Encoder`] makes bytes of it. On the
+//! other side [`playout::Playout`] puts complete frames on the screen.
+
+use std::fmt;
+
+use dyn_clone::DynClone;
+
+use crate::cc::{Control, Params, PathState, SettingError};
+use crate::event::FrameId;
+use crate::paths::PathView;
+use crate::rng::Stream;
+use crate::units::{Bytes, Rate, Span, Time};
+
+pub mod follow;
+pub mod model;
+pub mod playout;
+pub mod source;
+
+/// Every rate control of the house.
+pub const RATE_CONTROLS: &[RateControlKind] = &[follow::FOLLOW];
+/// Every encoder of the house that needs no real pictures.
+pub const ENCODERS: &[EncoderKind] = &[model::IDEAL, model::LAG, model::RFC8593];
+
+/// How large packets are and what they cost. One convention everywhere: sizes
+/// and rates of packets count IP bytes; an encoder counts payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// The largest packet, in IP bytes.
+    pub mtu: Bytes,
+    /// What each packet spends on headers: IP, UDP, encryption, ours.
+    pub overhead: Bytes,
+}
+
+impl Framing {
+    /// The most payload one packet carries.
+    #[must_use]
+    pub fn payload(&self) -> Bytes {
+        self.mtu.saturating_sub(self.overhead)
+    }
+
+    /// The payload that fills exactly `wire` bytes of packets; at least one byte.
+    #[must_use]
+    pub fn payload_of(&self, wire: Bytes) -> Bytes {
+        let packets = wire.pieces(self.mtu);
+        wire.saturating_sub(self.overhead * packets)
+            .max(Bytes::new(1))
+    }
+
+    /// The wire bytes of a frame with this payload.
+    #[must_use]
+    pub fn wire_of(&self, payload: Bytes) -> Bytes {
+        payload + self.overhead * payload.pieces(self.payload())
+    }
+
+    /// The payload share of a wire rate, for full packets.
+    #[must_use]
+    pub fn payload_rate(&self, wire: Rate) -> Rate {
+        wire * self.payload().ratio(self.mtu)
+    }
+}
+
+/// A captured frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its number, from zero; skipped frames have numbers too.
+    pub id: FrameId,
+    /// When it was captured.
+    pub captured: Time,
+    /// Its content differs wholly from the frame before.
+    pub scene_cut: bool,
+}
+
+/// What the encoder is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The payload rate to aim for.
+    pub rate: Rate,
+    /// The payload bytes this frame should have: the rate over one interval.
+    pub budget: Bytes,
+    /// The frame must be decodable alone.
+    pub key: bool,
+}
+
+/// An encoded frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The frame.
+    pub frame: FrameId,
+    /// Its payload bytes; zero where the encoder skipped it.
+    pub size: Bytes,
+    /// It can be decoded alone.
+    pub key: bool,
+    /// When the encoder is done with it.
+    pub ready: Time,
+}
+
+/// Turns frames into bytes.
+pub trait Encoder: DynClone + fmt::Debug + Send {
+    /// Encodes one frame.
+    fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded;
+}
+
+dyn_clone::clone_trait_object!(Encoder);
+
+/// What a rate control may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderView<'a> {
+    /// The time between frames.
+    pub frame_interval: Span,
+    /// Packet sizes.
+    pub framing: Framing,
+    /// Bytes not yet sent, over all paths.
+    pub backlog: Bytes,
+    /// How long the oldest of them has waited.
+    pub oldest: Option<Span>,
+    /// The paths.
+    pub paths: &'a [PathView],
+}
+
+/// What to do with a captured frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Encode it so.
+    Encode(Order),
+    /// Leave it out.
+    Skip,
+}
+
+/// Decides what the encoder does with what the network bears.
+pub trait RateControl: DynClone + fmt::Debug + Send {
+    /// A frame was captured: encode it, how large, or skip it?
+    fn on_capture(&mut self, now: Time, frame: &Frame, view: &SenderView<'_>) -> Verdict;
+
+    /// What the encoder made of it.
+    fn on_encoded(&mut self, _now: Time, _encoded: &Encoded, _order: &Order) {}
+
+    /// Changes what the controller allows before the pacer obeys it.
+    fn shape(&self, control: Control, _path: &PathState) -> Control {
+        control
+    }
+
+    /// Inner quantities, by the names of the paper.
+    fn inspect(&self, _gauge: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+dyn_clone::clone_trait_object!(RateControl);
+
+/// What a rate control or an encoder is built from.
+#[derive(Clone, Debug)]
+pub struct VideoStart {
+    /// The settings; keys that are not known are errors.
+    pub params: Params,
+    /// The time between frames.
+    pub frame_interval: Span,
+    /// A stream of chance of its own.
+    pub rng: Stream,
+}
+
+/// An entry of [`RATE_CONTROLS`].
+#[derive(Clone, Copy, Debug)]
+pub struct RateControlKind {
+    /// The name scenarios use.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Keys of REFERENCES.md.
+    pub cites: &'static [&'static str],
+    /// Builds one.
+    pub new: fn(&VideoStart) -> Result<Box<dyn RateControl>, SettingError>,
+}
+
+/// An entry of [`ENCODERS`].
+#[derive(Clone, Copy, Debug)]
+pub struct EncoderKind {
+    /// The name scenarios use.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Keys of REFERENCES.md.
+    pub cites: &'static [&'static str],
+    /// Builds one.
+    pub new: fn(&VideoStart) -> Result<Box<dyn Encoder>, SettingError>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// An encoder that obeys its budget fills the wire budget to the byte.
+        #[test]
+        fn payload_of_a_wire_budget_costs_that_budget(wire in 200u64..10_000_000, overhead in 1u64..100) {
+            let framing = Framing { mtu: Bytes::new(1500), overhead: Bytes::new(overhead) };
+            let wire = Bytes::new(wire);
+            let cost = framing.wire_of(framing.payload_of(wire));
+            // A last packet smaller than its own header cannot be filled.
+            prop_assert!(cost <= wire && wire <= cost + framing.overhead * 2, "{cost} of {wire}");
+        }
+    }
+}
