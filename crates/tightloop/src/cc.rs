@@ -12,6 +12,7 @@ use std::fmt;
 use dyn_clone::DynClone;
 use serde::de::DeserializeOwned;
 
+pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
@@ -20,21 +21,6 @@ pub mod fixed;
 
 /// Every controller of the house.
 pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED];
-
-/// What a sender may do until told otherwise. Four numbers; every algorithm is
-/// a way to choose them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Control {
-    /// Ceiling on bytes in flight.
-    pub window: Option<Bytes>,
-    /// Ceiling on the sending rate.
-    pub pacing: Option<Rate>,
-    /// Keep sending at least this, with filler where video is short.
-    pub floor: Option<Rate>,
-    /// What the video should use, in bytes on the wire. `None`: to be derived
-    /// from the ceilings.
-    pub target: Option<Rate>,
-}
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a

@@ -7,7 +7,6 @@
 
 use std::fmt;
 
-use crate::cc::Control;
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// A flow: one sender and its receiver.
@@ -122,6 +121,21 @@ pub enum Ecn {
     Ect1,
     /// Congestion experienced: a queue marked it.
     Ce,
+}
+
+/// What a sender may do until told otherwise. Four numbers; every algorithm is
+/// a way to choose them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Control {
+    /// Ceiling on bytes in flight.
+    pub window: Option<Bytes>,
+    /// Ceiling on the sending rate.
+    pub pacing: Option<Rate>,
+    /// Keep sending at least this, with filler where video is short.
+    pub floor: Option<Rate>,
+    /// What the video should use, in bytes on the wire. `None`: to be derived
+    /// from the ceilings.
+    pub target: Option<Rate>,
 }
 
 /// Why a link dropped a packet.
