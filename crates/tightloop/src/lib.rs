@@ -11,5 +11,6 @@ pub mod rng;
 pub mod scenario;
 pub mod session;
 pub mod sim;
+pub mod traffic;
 pub mod units;
 pub mod video;
