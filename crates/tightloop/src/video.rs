@@ -7,8 +7,9 @@
 use std::fmt;
 
 use dyn_clone::DynClone;
+use serde::de::DeserializeOwned;
 
-use crate::cc::{Control, Params, PathState, SettingError};
+use crate::cc::{Control, Params, PathState, SettingError, settings};
 use crate::event::FrameId;
 use crate::paths::PathView;
 use crate::rng::Stream;
@@ -22,7 +23,11 @@ pub mod source;
 /// Every rate control of the house.
 pub const RATE_CONTROLS: &[RateControlKind] = &[follow::FOLLOW];
 /// Every encoder of the house that needs no real pictures.
-pub const ENCODERS: &[EncoderKind] = &[model::IDEAL, model::LAG, model::RFC8593];
+pub const ENCODERS: &[EncoderKind] = &[
+    model::ideal::IDEAL,
+    model::lag::VP8_PAPER,
+    model::rfc8593::RFC8593,
+];
 
 /// How large packets are and what they cost. One convention everywhere: sizes
 /// and rates of packets count IP bytes; an encoder counts payload.
@@ -116,6 +121,9 @@ pub struct SenderView<'a> {
     pub backlog: Bytes,
     /// How long the oldest of them has waited.
     pub oldest: Option<Span>,
+    /// The most the application lets the video use now, in bytes on the wire:
+    /// [`source::Source::max_rate`].
+    pub max_rate: Option<Rate>,
     /// The paths.
     pub paths: &'a [PathView],
 }
@@ -157,6 +165,39 @@ pub struct VideoStart {
     pub frame_interval: Span,
     /// A stream of chance of its own.
     pub rng: Stream,
+}
+
+impl VideoStart {
+    /// Default settings at 60 frames per second.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self {
+            params: Params::new(),
+            frame_interval: Span::from_secs(1) / 60,
+            rng: Stream::named(0, "plain"),
+        }
+    }
+
+    /// The settings as an algorithm's own type.
+    ///
+    /// # Errors
+    ///
+    /// Unknown keys and values that do not fit.
+    pub fn settings<S: DeserializeOwned>(&self) -> Result<S, SettingError> {
+        settings(&self.params)
+    }
+}
+
+/// Looks a rate control up by its name.
+#[must_use]
+pub fn rate_control(name: &str) -> Option<&'static RateControlKind> {
+    RATE_CONTROLS.iter().find(|kind| kind.name == name)
+}
+
+/// Looks an encoder up by its name.
+#[must_use]
+pub fn encoder(name: &str) -> Option<&'static EncoderKind> {
+    ENCODERS.iter().find(|kind| kind.name == name)
 }
 
 /// An entry of [`RATE_CONTROLS`].
