@@ -168,7 +168,7 @@ mod tests {
     /// reached, by the mean size of each frame over many encoders.
     fn reaction(from: Rate, to: Rate) -> f64 {
         let mut sums = vec![0.0; 300];
-        let runs = 400;
+        let runs = 4_000;
         for seed in 0..runs {
             let mut bench = plain(seed);
             bench.sizes(from, 60);

@@ -1,0 +1,99 @@
+//! The place of one frame while its fragments arrive.
+
+use smallvec::SmallVec;
+
+use crate::event::{Fragment, FrameId};
+
+/// Bits in a word.
+const WORD: u16 = 64;
+
+/// A frame that has begun to arrive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slot {
+    frame: FrameId,
+    /// Its fragments; zero in a place never used.
+    count: u16,
+    missing: u16,
+    /// A bit for each fragment that has arrived. Kept from frame to frame.
+    arrived: SmallVec<[u64; 2]>,
+}
+
+impl Slot {
+    /// Takes a fragment in: was it the last one missing?
+    pub(super) fn take(&mut self, fragment: Fragment) -> bool {
+        if self.count == 0 || self.frame < fragment.frame {
+            self.begin(fragment);
+        } else if self.frame > fragment.frame || self.count != fragment.count {
+            // Forgotten long ago; or of two sizes the first is believed.
+            return false;
+        }
+        let bit = 1 << (fragment.index % WORD);
+        let word = &mut self.arrived[usize::from(fragment.index / WORD)];
+        if *word & bit != 0 {
+            return false;
+        }
+        *word |= bit;
+        self.missing -= 1;
+        self.missing == 0
+    }
+
+    fn begin(&mut self, fragment: Fragment) {
+        self.frame = fragment.frame;
+        self.count = fragment.count;
+        self.missing = fragment.count;
+        self.arrived.clear();
+        let words = usize::from(fragment.count.div_ceil(WORD));
+        self.arrived.resize(words, 0);
+    }
+
+    /// Words that fit without growing.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.arrived.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(frame: u32, index: u16, count: u16) -> Fragment {
+        Fragment {
+            frame: FrameId(frame),
+            index,
+            count,
+        }
+    }
+
+    #[test]
+    fn the_last_missing_fragment_is_told_once() {
+        for count in [1, 2, 63, 64, 65, 128, 129, u16::MAX] {
+            let mut slot = Slot::default();
+            let last = count / 2;
+            for index in (0..count).filter(|index| *index != last) {
+                assert!(!slot.take(part(7, index, count)));
+                assert!(!slot.take(part(7, index, count)), "a duplicate");
+            }
+            assert!(slot.take(part(7, last, count)), "{last} of {count}");
+            assert!(!slot.take(part(7, last, count)), "a duplicate");
+        }
+    }
+
+    #[test]
+    fn a_newer_frame_takes_the_place_of_an_older_one_and_not_the_other_way() {
+        let mut slot = Slot::default();
+        assert!(!slot.take(part(8, 0, 2)));
+        assert!(!slot.take(part(16, 1, 2)));
+        assert!(!slot.take(part(8, 1, 2)));
+        assert!(slot.take(part(16, 0, 2)));
+    }
+
+    #[test]
+    fn of_two_sizes_the_first_is_believed() {
+        let mut slot = Slot::default();
+        assert!(!slot.take(part(8, 0, 2)));
+        assert!(!slot.take(part(8, 0, 1)));
+        assert!(!slot.take(part(8, 1, 3)));
+        assert!(slot.take(part(8, 1, 2)));
+    }
+}
