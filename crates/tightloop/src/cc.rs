@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
+pub use crate::settings::{Params, SettingError, settings};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod fixed;
@@ -267,9 +268,6 @@ pub trait Reporter: DynClone + fmt::Debug + Send {
 
 dyn_clone::clone_trait_object!(Reporter);
 
-/// Settings of an algorithm, as written in a scenario.
-pub type Params = toml::Table;
-
 /// What an algorithm is built from.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -305,31 +303,6 @@ impl Start {
     /// Unknown keys and values that do not fit.
     pub fn settings<S: DeserializeOwned>(&self) -> Result<S, SettingError> {
         settings(&self.params)
-    }
-}
-
-/// Reads settings as an algorithm's own type.
-///
-/// # Errors
-///
-/// Unknown keys and values that do not fit.
-pub fn settings<S: DeserializeOwned>(params: &Params) -> Result<S, SettingError> {
-    S::deserialize(params.clone()).map_err(|error| SettingError(error.message().to_owned()))
-}
-
-/// A setting that cannot be used: which, why, and what would do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SettingError(pub String);
-
-impl SettingError {
-    /// Fails with a message unless `holds`.
-    ///
-    /// # Errors
-    ///
-    /// The message, where the condition does not hold.
-    pub fn unless(holds: bool, message: impl FnOnce() -> String) -> Result<(), Self> {
-        if holds { Ok(()) } else { Err(Self(message())) }
     }
 }
 

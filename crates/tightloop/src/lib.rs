@@ -10,6 +10,7 @@ pub mod paths;
 pub mod rng;
 pub mod scenario;
 pub mod session;
+pub mod settings;
 pub mod sim;
 pub mod traffic;
 pub mod units;

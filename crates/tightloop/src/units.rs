@@ -52,6 +52,11 @@ pub struct Bytes(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);
 
+/// Service still owed: bits, in billionths, so that what any rate carries in
+/// any number of nanoseconds is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Work(u128);
+
 /// A count as a float; exact up to 2^53.
 #[must_use]
 pub const fn float(count: u64) -> f64 {
@@ -333,6 +338,12 @@ impl Bytes {
         }
     }
 
+    /// The service it takes to carry this.
+    #[must_use]
+    pub const fn work(self) -> Work {
+        Work(self.0 as u128 * (BITS_PER_BYTE * NANOS_PER_SEC) as u128)
+    }
+
     /// How many pieces of at most `piece` bytes this makes; at least one.
     #[must_use]
     pub const fn pieces(self, piece: Self) -> u64 {
@@ -403,6 +414,15 @@ impl Rate {
         })
     }
 
+    /// The service this rate gives in a span, exactly; none in a negative span.
+    #[must_use]
+    pub const fn work(self, span: Span) -> Work {
+        if span.0 <= 0 {
+            return Work(0);
+        }
+        Work(self.0 as u128 * span.0 as u128)
+    }
+
     /// How many times `other` fits; zero where `other` is zero.
     #[must_use]
     pub const fn ratio(self, other: Self) -> f64 {
@@ -417,6 +437,36 @@ impl Rate {
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Work {
+    /// How long this takes at a rate, rounded up to the nanosecond; `None` at
+    /// rate zero.
+    #[must_use]
+    pub const fn at(self, rate: Rate) -> Option<Span> {
+        if rate.0 == 0 {
+            return None;
+        }
+        let nanos = self.0.div_ceil(rate.0 as u128);
+        Some(Span(if nanos > i64::MAX as u128 {
+            i64::MAX
+        } else {
+            nanos as i64
+        }))
+    }
+
+    /// What remains after some of it is done; zero where `done` is more.
+    #[must_use]
+    pub const fn less(self, done: Self) -> Self {
+        Self(self.0.saturating_sub(done.0))
+    }
+}
+
+impl Add for Work {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
     }
 }
 
@@ -917,6 +967,16 @@ mod tests {
                 prop_assert!((nanos - 1) * u128::from(bps) < exact);
                 prop_assert!(rate.over(span) >= bytes);
             }
+        }
+
+        #[test]
+        fn work_done_in_parts_takes_as_long_as_work_done_at_once(bytes: u32, bps in 1u64..1_000_000_000_000, nanos: u32) {
+            let (size, rate) = (Bytes(u64::from(bytes)), Rate(bps));
+            let whole = size.work().at(rate).expect("a positive rate");
+            prop_assert_eq!(Some(whole), size.at(rate));
+            let part = Span::from_nanos(i64::from(nanos)).min(whole);
+            let rest = size.work().less(rate.work(part)).at(rate).expect("a positive rate");
+            prop_assert_eq!(part + rest, whole);
         }
 
         #[test]
