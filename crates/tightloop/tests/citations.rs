@@ -5,14 +5,14 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use source::{Comment, Source, closing, document, is_name, name_at, sources, words};
+use source::{Comment, Source, closing, document, fields, is_name, name_at, sources, words};
 
 const SRC: &str = "crates/tightloop/src";
 
 /// Where algorithms live: their constants and settings need a source.
 const ALGORITHMS: &[&str] = &["cc/", "link/", "paths/", "session/", "video/"];
 
-/// Documents and folders that may cite besides the pure crate.
+/// Documents and crates that may cite besides the pure crate.
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 const OTHER_CRATES: &[&str] = &["crates/tightloop-live/src", "crates/tightloop-lab/src"];
 
@@ -23,14 +23,13 @@ const HEADINGS: [&str; 4] = ["# Idea", "# Signals", "# Law", "# Departures"];
 fn every_key_cited_is_in_the_references() {
     let known = references();
     let mut faults = Vec::new();
-    for file in everything() {
-        for (place, key) in citations(&file) {
-            if !known.contains_key(&key) {
-                faults.push(format!(
-                    "{place}: [{key}] is not in REFERENCES.md: add its line there, or write \
-                     [`{key}`] if it names an item"
-                ));
-            }
+    let in_code = everything().into_iter().flat_map(|file| citations(&file));
+    for (place, key) in in_code.chain(in_documents()) {
+        if !known.contains_key(&key) {
+            faults.push(format!(
+                "{place}: [{key}] is not in REFERENCES.md: add its line there, or write \
+                 [`{key}`] if it names an item"
+            ));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -38,15 +37,8 @@ fn every_key_cited_is_in_the_references() {
 
 #[test]
 fn every_reference_is_cited_or_is_background() {
-    let mut used = BTreeSet::new();
-    for file in everything() {
-        used.extend(citations(&file).into_iter().map(|(_, key)| key));
-    }
-    for name in DOCUMENTS {
-        for line in document(name).lines() {
-            used.extend(keys(line));
-        }
-    }
+    let in_code = everything().into_iter().flat_map(|file| citations(&file));
+    let used: BTreeSet<String> = in_code.chain(in_documents()).map(|(_, key)| key).collect();
     let faults: Vec<String> = references()
         .into_iter()
         .filter(|(key, place)| !place.background && !used.contains(key))
@@ -125,6 +117,8 @@ fn numbers_without_a_source_are_found() {
         "fn f() {\n    const GAIN: Span = Span::from_millis(200);\n}",
         "/// Settings.\n#[derive(Deserialize)]\n#[serde(deny_unknown_fields, default)]\n\
          pub struct Params {\n    /// The gain.\n    pub gain: f64,\n}",
+        "#[serde(deny_unknown_fields)]\npub struct Params {\n    /// The gain.\n    \
+         #[serde(default = \"quarter\")]\n    pub gain: f64,\n}",
     ] {
         assert_eq!(faults(text).len(), 1, "{text}: {:?}", faults(text));
     }
@@ -136,6 +130,8 @@ fn numbers_without_a_source_are_found() {
         "const fn gain() -> f64 { 0.25 }",
         "const NAME: &str = \"0.25\";",
         "#[cfg(test)]\nmod tests {\n    const GAIN: f64 = 0.25;\n}",
+        "#[serde(deny_unknown_fields)]\npub struct Params {\n    /// The gain.\n    \
+         pub gain: f64,\n}",
         "/// Settings.\n#[serde(deny_unknown_fields, default)]\npub struct Params {\n    \
          /// The gain. [Copa] §2.2.\n    #[serde(rename = \"g\")]\n    pub gain: f64,\n    \
          /// Not limited by default.\n    pub limit: Option<Rate>,\n}\n\
@@ -219,6 +215,19 @@ fn citations(file: &Source) -> Vec<(String, String)> {
     found
 }
 
+/// The same for the documents.
+fn in_documents() -> impl Iterator<Item = (String, String)> {
+    DOCUMENTS.iter().flat_map(|name| {
+        let lines: Vec<String> = document(name).lines().map(str::to_owned).collect();
+        let numbered = lines.into_iter().enumerate();
+        numbered.flat_map(move |(index, line)| {
+            keys(&line)
+                .map(|key| (format!("{name}:{}", index + 1), key))
+                .collect::<Vec<_>>()
+        })
+    })
+}
+
 /// The keys in a line of text: `[Key]`, not a link, not code, not an index.
 fn keys(text: &str) -> impl Iterator<Item = String> {
     let plain: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
@@ -259,6 +268,8 @@ fn unsourced(file: &Source) -> Vec<String> {
         }
     }
     for (at, _) in file.shipped.match_indices("deny_unknown_fields") {
+        let attribute = file.shipped[at..].split(']').next().unwrap_or_default();
+        let all = words(attribute, "default").next().is_some();
         let Some(from) = words(&file.shipped, "struct").find(|from| *from > at) else {
             continue;
         };
@@ -266,13 +277,11 @@ fn unsourced(file: &Source) -> Vec<String> {
             continue;
         };
         let body = &file.shipped[open + 1..closing(&file.shipped, open) - 1];
-        for (offset, name, optional) in fields(body) {
-            if !optional && !sourced(file, open + 1 + offset) {
-                faults.push(fault(
-                    file,
-                    open + 1 + offset,
-                    &format!("the default of the setting `{name}`"),
-                ));
+        for field in fields(body) {
+            let has_default = (all && !field.empty) || field.default;
+            if has_default && !sourced(file, open + 1 + field.at) {
+                let what = format!("the default of the setting `{}`", field.name);
+                faults.push(fault(file, open + 1 + field.at, &what));
             }
         }
     }
@@ -322,40 +331,6 @@ fn is_derived(value: &str) -> bool {
         }
     }
     false
-}
-
-/// The fields of a struct's body: offset, name, and whether it is an option.
-fn fields(body: &str) -> Vec<(usize, &str, bool)> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    while start < body.len() {
-        // To the comma that ends this field, past brackets and generics.
-        let (mut end, mut angles) = (start, 0);
-        while end < body.len() {
-            end = match body.as_bytes()[end] {
-                b',' if angles == 0 => break,
-                b'{' | b'(' | b'[' => closing(body, end),
-                b'<' => {
-                    angles += 1;
-                    end + 1
-                }
-                b'>' => {
-                    angles -= 1;
-                    end + 1
-                }
-                _ => end + 1,
-            };
-        }
-        let field = &body[start..end];
-        if let Some(colon) = field.rfind(": ") {
-            let from = field[..colon].rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let offset = from.map_or(0, |from| from + 1);
-            let optional = field[colon + 2..].trim_start().starts_with("Option<");
-            found.push((start + offset, &field[offset..colon], optional));
-        }
-        start = end + 1;
-    }
-    found
 }
 
 /// True where the comments just above an item, or on its line, name a source.

@@ -132,6 +132,55 @@ pub(crate) fn closing(code: &str, open: usize) -> usize {
     code.len()
 }
 
+/// A field of a struct.
+pub(crate) struct Field<'a> {
+    /// Where it stands in the struct's body.
+    pub(crate) at: usize,
+    pub(crate) name: &'a str,
+    /// An option or a list, whose default is none.
+    pub(crate) empty: bool,
+    /// It has a default function of its own.
+    pub(crate) default: bool,
+}
+
+/// The fields of a struct's body.
+pub(crate) fn fields(body: &str) -> Vec<Field<'_>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < body.len() {
+        // To the comma that ends this field, past brackets and generics.
+        let (mut end, mut angles) = (start, 0);
+        while end < body.len() {
+            match body.as_bytes()[end] {
+                b',' if angles == 0 => break,
+                b'<' => angles += 1,
+                b'>' => angles -= 1,
+                b'{' | b'(' | b'[' => {
+                    end = closing(body, end);
+                    continue;
+                }
+                _ => {}
+            }
+            end += 1;
+        }
+        let field = &body[start..end];
+        if let Some(colon) = field.rfind(": ") {
+            let before = field[..colon].rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let from = before.map_or(0, |before| before + 1);
+            let kind = field[colon + 2..].trim_start();
+            found.push(Field {
+                at: start + from,
+                name: &field[from..colon],
+                empty: kind.starts_with("Option<") || kind.starts_with("Vec<"),
+                default: words(&field[..from], "default")
+                    .any(|at| field[at + "default".len()..].trim_start().starts_with('=')),
+            });
+        }
+        start = end + 1;
+    }
+    found
+}
+
 /// Blanks comments, strings and characters; gives the comments apart.
 fn blank(text: &str) -> (String, Vec<Comment>) {
     let bytes = text.as_bytes();
