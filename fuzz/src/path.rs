@@ -17,6 +17,9 @@ const ABSURD: u64 = 1 << 50;
 /// A timer that comes due this often at one moment is stuck.
 const STUCK: usize = 1_000;
 
+/// More than this is never in flight, whatever the window.
+const FULL: Bytes = Bytes::new(6_000_000);
+
 /// Where the second receiver's clock stands, against the first's.
 const CLOCK_OFFSET: Span = Span::from_secs(-3_601);
 
@@ -171,12 +174,16 @@ impl Path {
         self.next_frame += 1;
     }
 
+    /// Sends one packet if the window has room; a lone one is a probe.
     fn send_one(&mut self, kind: Kind) {
+        let size = self.state.mss;
+        let window = self.controller.control().window.unwrap_or(FULL);
         if self.flight.is_empty() {
             self.first_sent = self.now;
             self.delivered_at = self.now;
+        } else if self.state.in_flight + size > window.min(FULL) {
+            return;
         }
-        let size = self.state.mss;
         self.state.in_flight += size;
         self.state.sent += size;
         let packet = Sent {
@@ -239,13 +246,13 @@ impl Path {
         let Some(packet) = self.lost.pop() else {
             return;
         };
-        self.state.lost = self.state.lost - packet.size;
+        self.state.lost -= packet.size;
         self.feed(vec![packet], Vec::new(), true, true);
     }
 
     fn report(&mut self, arrived: Vec<Sent>, gone: Vec<Sent>, timed: bool) {
         for packet in &arrived {
-            self.state.in_flight = self.state.in_flight - packet.size;
+            self.state.in_flight -= packet.size;
         }
         let lost = self.count_lost(gone, LostBy::Packets);
         self.feed(arrived, lost, timed, false);
@@ -253,7 +260,7 @@ impl Path {
 
     fn count_lost(&mut self, gone: Vec<Sent>, by: LostBy) -> Vec<Lost> {
         let lose = |packet: Sent| {
-            self.state.in_flight = self.state.in_flight - packet.size;
+            self.state.in_flight -= packet.size;
             self.state.lost += packet.size;
             self.lost.push(packet);
             Lost { packet, by }

@@ -7,8 +7,10 @@ use std::path::Path;
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
-/// Each target, by the name of its folder.
-const TARGETS: &[(&str, fn(&[u8]))] = &[("controller", targets::controller)];
+/// A target, by the name of its folder.
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: &[Target] = &[("controller", targets::controller)];
 
 #[test]
 fn every_kept_input_is_survived() {
