@@ -114,7 +114,7 @@ impl Source {
 
     /// Moves on to the first tick outside all pauses.
     fn skip_pauses(&mut self) -> Option<Time> {
-        /// Of a tick: far below a nanosecond, far above the error of a float.
+        /// Of a tick. Ours: far below a nanosecond, far above the error of a float.
         const ROUNDING: f64 = 1e-9;
         loop {
             let due = self.due();

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::event::{Fragment, FrameId};
 
-/// Bits in a word.
+/// Bits in a word, by definition.
 const WORD: u16 = 64;
 
 /// A frame that has begun to arrive.

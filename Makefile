@@ -1,0 +1,33 @@
+# `make` alone lists what there is. Every target sets up what it needs first.
+
+# What `demo` is built with; `test` shares the build of `make test`.
+PROFILE ?= release
+TIGHTLOOP = cargo run --locked --profile $(PROFILE) -p tightloop-lab --
+
+.DEFAULT_GOAL = help
+.PHONY: help setup demo test lint doc bench
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup:
+	@scripts/setup
+
+demo: setup ## one video flow over a small link; writes runs/hello/report.html
+	$(TIGHTLOOP) run scenarios/hello.toml --out runs/hello
+	$(TIGHTLOOP) report runs/hello
+	@echo
+	@echo "Open this file in a browser: $(CURDIR)/runs/hello/report.html"
+
+test: setup ## all tests, fuzz corpora included
+	cargo test --locked --workspace
+
+lint: setup ## formatting and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+doc: setup ## the documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+bench: setup ## packets per second of the simulator; wants a quiet machine
+	cargo run --locked --release -p tightloop --example perf

@@ -1,0 +1,47 @@
+//! Every file that fuzzing ever kept goes through its target again.
+
+use std::fs;
+use std::path::Path;
+
+#[allow(unreachable_pub)] // A library of its own, seen from here as a module.
+#[path = "../../../fuzz/src/lib.rs"]
+mod targets;
+
+/// A target, by the name of its folder.
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: &[Target] = &[("controller", targets::controller)];
+
+#[test]
+fn every_kept_input_is_survived() {
+    for (name, target) in TARGETS {
+        let folder = corpus().join(name);
+        let mut files: Vec<_> = fs::read_dir(&folder)
+            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+            .map(|entry| entry.expect("a readable folder").path())
+            .collect();
+        files.sort();
+        assert!(!files.is_empty(), "{} is empty", folder.display());
+        for file in files {
+            let bytes = fs::read(&file).expect("a readable file");
+            let kept = std::panic::catch_unwind(|| target(&bytes));
+            assert!(kept.is_ok(), "{}: see the panic above", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_folder_has_its_target() {
+    let mut folders: Vec<_> = fs::read_dir(corpus())
+        .expect("a corpus")
+        .map(|entry| entry.expect("a readable folder").file_name())
+        .collect();
+    folders.sort();
+    let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    assert_eq!(folders, names, "left: fuzz/corpus; right: TARGETS");
+}
+
+fn corpus() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}
