@@ -18,6 +18,7 @@ use crate::rng::Stream;
 pub use crate::settings::{Params, SettingError, settings};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+pub mod copa;
 pub mod cubic;
 pub mod fixed;
 mod hystart;
@@ -25,7 +26,7 @@ mod hystart;
 mod pipe;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC];
+pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a

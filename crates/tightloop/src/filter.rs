@@ -111,6 +111,11 @@ impl<V: Copy + PartialOrd, A: Axis, const MIN: bool> Windowed<V, A, MIN> {
         self.window = window;
     }
 
+    /// Changes the grain; what has been joined stays joined.
+    pub fn set_grain(&mut self, grain: A::Length) {
+        self.grain = grain;
+    }
+
     /// The window's length.
     #[must_use]
     pub const fn window(&self) -> A::Length {
