@@ -18,10 +18,15 @@ use crate::rng::Stream;
 pub use crate::settings::{Params, SettingError, settings};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+pub mod copa;
+pub mod cubic;
 pub mod fixed;
+mod hystart;
+#[cfg(test)]
+mod pipe;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED];
+pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a
