@@ -1,1 +1,83 @@
-//! stub
+//! The session: a sans-IO [`sender::Sender`] and [`receiver::Receiver`].
+//!
+//! Four verbs and one rule: after each [`Endpoint::receive`] or
+//! [`Endpoint::wake`], drain [`Endpoint::transmit`], then read
+//! [`Endpoint::next_wake`]. Nothing here knows whether the bytes travel over a
+//! socket or a simulated link; both carry the same header and feedback bytes.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::event::{Ecn, Log, PacketId, PathId};
+use crate::units::{Bytes, Time};
+
+pub mod feedback;
+pub mod ledger;
+pub mod pacer;
+pub mod packetize;
+pub mod receiver;
+pub mod rtt;
+pub mod sender;
+pub mod wire;
+
+/// A buffer for header or feedback bytes. Most fit in place; one that grew
+/// keeps its room when it is used again.
+pub type Buffer = SmallVec<[u8; 64]>;
+
+/// A datagram that has come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// Header or feedback bytes.
+    pub bytes: &'a [u8],
+    /// Payload bytes behind the header; a length alone where nobody looks at them.
+    pub payload: Bytes,
+    /// The ECN field as it arrived.
+    pub ecn: Ecn,
+    /// When it arrived: earlier than the call where the system noted the time.
+    pub arrived: Time,
+}
+
+/// A datagram to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Its name.
+    pub id: PacketId,
+    /// Its size in IP bytes, headers included.
+    pub size: Bytes,
+    /// Payload bytes behind the header in the buffer.
+    pub payload: Bytes,
+    /// The ECN field to set.
+    pub ecn: Ecn,
+}
+
+/// A sender or a receiver, or a foreign stack that can stand in for one.
+///
+/// Time never goes back between calls.
+pub trait Endpoint: fmt::Debug + Send {
+    /// A datagram came in on a path.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not a message of ours. They change nothing.
+    fn receive(
+        &mut self,
+        now: Time,
+        path: PathId,
+        received: Received<'_>,
+        log: &mut Log<'_>,
+    ) -> Result<(), wire::WireError>;
+
+    /// The time told by [`Endpoint::next_wake`] has come.
+    fn wake(&mut self, now: Time, log: &mut Log<'_>);
+
+    /// The next datagram that may leave now, its header written to `buffer`
+    /// (which is cleared first); `None` when there is none.
+    fn transmit(&mut self, now: Time, buffer: &mut Buffer, log: &mut Log<'_>) -> Option<Transmit>;
+
+    /// When to call [`Endpoint::wake`] next.
+    fn next_wake(&self) -> Option<Time>;
+
+    /// A copy that goes on from the same state, or `None` where that cannot be.
+    fn fork(&self) -> Option<Box<dyn Endpoint>>;
+}

@@ -1,0 +1,623 @@
+//! What travels: the headers of data packets, and feedback messages.
+//!
+//! All integers are big-endian; variable-length ones are those of [RFC9000] §16.
+//! A data header has [`HEADER`] bytes:
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 0 | message type: version 1 in the high half, what it carries in the low |
+//! | 1 | path |
+//! | 2–3, 4–5 | fragment's index, number of fragments (video only, else 0) |
+//! | 6–7 | flags: bit 0 = frame can be decoded alone |
+//! | 8–15 | packet number |
+//! | 16–19 | frame (video only, else 0) |
+//! | 20–27 | when the content was captured, ns of the sender's clock |
+//!
+//! A feedback message starts with 32 bytes (type, path, number of reports,
+//! number of ranges, kind of report, two zero bytes, message number, the receiver's
+//! clock, largest packet number received), then the reports in the order of
+//! arrival (distance from the largest ×4 + ECN; age of the arrival in ns), then
+//! ranges of received numbers from the largest down (gap, length − 1), then the
+//! algorithm's own report if there is one.
+//!
+//! Reports are news; ranges repeat everything, so that a lost feedback message
+//! costs arrival times but never the fact of arrival.
+
+use smallvec::SmallVec;
+
+use super::Buffer;
+use crate::cc::Report;
+use crate::event::{Ecn, Fragment, FrameId, Kind, PathId};
+use crate::units::{Bytes, Rate, RemoteTime, Span, Time, count, index};
+
+/// Bytes of a feedback message before its lists.
+const FEEDBACK_HEADER: usize = 32;
+
+/// Bytes of a data packet's header.
+pub const HEADER: Bytes = Bytes::new(28);
+
+const VIDEO: u8 = 0x10;
+const RETRANSMIT: u8 = 0x11;
+const FILLER: u8 = 0x12;
+const BULK: u8 = 0x13;
+const FEEDBACK: u8 = 0x14;
+
+const FLAG_KEY: u16 = 1;
+
+const NO_REPORT: u8 = 0;
+const ESTIMATE: u8 = 1;
+const FORECAST: u8 = 2;
+
+/// The largest number a variable-length integer holds.
+const VARINT_MAX: u64 = (1 << 62) - 1;
+
+/// A forecast has at most this many ticks. Ours: two seconds of 20 ms ticks.
+const FORECAST_TICKS: u64 = 100;
+
+/// Why bytes are not a message of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// It ends before its fields do.
+    #[error("the message ends after {0} bytes, in the middle of a field")]
+    Short(usize),
+    /// Its first byte names no message of this version.
+    #[error("unknown message type {0:#04x}; this side speaks version 1 (0x10 to 0x14)")]
+    Type(u8),
+    /// A field has a value that makes no sense.
+    #[error("the field `{0}` has a value that no sender of ours writes")]
+    Field(&'static str),
+    /// Bytes follow its end.
+    #[error("{0} bytes follow the message's end")]
+    Long(usize),
+    /// It speaks of a path that does not exist.
+    #[error("path {0} does not exist here")]
+    Path(u8),
+    /// It acknowledges a packet that was never sent.
+    #[error("packet {0} was acknowledged but never sent")]
+    NeverSent(u64),
+}
+
+/// A data packet's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The path it was sent on.
+    pub path: PathId,
+    /// Its number on that path.
+    pub number: u64,
+    /// What it carries.
+    pub kind: Kind,
+    /// Its frame can be decoded alone.
+    pub key: bool,
+    /// When its content was captured, by the sender's clock.
+    pub captured: Time,
+}
+
+/// News of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its number.
+    pub number: u64,
+    /// When it arrived, by the receiver's clock.
+    pub at: RemoteTime,
+    /// The ECN field it arrived with.
+    pub ecn: Ecn,
+}
+
+/// A feedback message.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Message {
+    /// The path it speaks of.
+    pub path: PathId,
+    /// Its own number, from zero.
+    pub number: u64,
+    /// The receiver's clock when it was written: everything that arrived until
+    /// then is reported in this message or an earlier one.
+    pub now: RemoteTime,
+    /// The largest packet number received.
+    pub largest: u64,
+    /// News, in the order of arrival; the first few repeat the message before.
+    pub arrived: Vec<Arrived>,
+    /// Ranges of received numbers, inclusive, from the largest down.
+    pub ranges: SmallVec<[(u64, u64); 8]>,
+    /// The receiver's half of the algorithm.
+    pub report: Option<Report>,
+}
+
+/// Either kind of message; feedback is read into the caller's own message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageType {
+    /// A data packet.
+    Data,
+    /// A feedback message.
+    Feedback,
+}
+
+/// Tells what a datagram is.
+///
+/// # Errors
+///
+/// No bytes, or a first byte that names no message of ours.
+pub fn message_type(bytes: &[u8]) -> Result<MessageType, WireError> {
+    match bytes.first() {
+        None => Err(WireError::Short(0)),
+        Some(&(VIDEO..=BULK)) => Ok(MessageType::Data),
+        Some(&FEEDBACK) => Ok(MessageType::Feedback),
+        Some(&other) => Err(WireError::Type(other)),
+    }
+}
+
+impl Header {
+    /// Writes the header.
+    pub fn encode(&self, buffer: &mut Buffer) {
+        let (kind, fragment) = match self.kind {
+            Kind::Video(fragment) => (VIDEO, fragment),
+            Kind::Retransmit(fragment) => (RETRANSMIT, fragment),
+            Kind::Filler => (FILLER, Fragment::default()),
+            Kind::Bulk => (BULK, Fragment::default()),
+        };
+        let mut bytes = [0; index(HEADER.get())];
+        bytes[0] = kind;
+        bytes[1] = self.path.0;
+        bytes[2..4].copy_from_slice(&fragment.index.to_be_bytes());
+        bytes[4..6].copy_from_slice(&fragment.count.to_be_bytes());
+        bytes[6..8].copy_from_slice(&(if self.key { FLAG_KEY } else { 0 }).to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.number.to_be_bytes());
+        bytes[16..20].copy_from_slice(&fragment.frame.0.to_be_bytes());
+        bytes[20..28].copy_from_slice(&self.captured.as_nanos().to_be_bytes());
+        buffer.extend_from_slice(&bytes);
+    }
+
+    /// Reads a header; bytes behind it are payload.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that [`Header::encode`] does not write.
+    pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
+        let head = bytes
+            .first_chunk::<{ index(HEADER.get()) }>()
+            .ok_or(WireError::Short(bytes.len()))?;
+        let path = PathId(head[1]);
+        let flags = u16::from_be_bytes(part(head, 6));
+        let number = u64::from_be_bytes(part(head, 8));
+        let fragment = Fragment {
+            index: u16::from_be_bytes(part(head, 2)),
+            count: u16::from_be_bytes(part(head, 4)),
+            frame: FrameId(u32::from_be_bytes(part(head, 16))),
+        };
+        let captured = Time::from_nanos(u64::from_be_bytes(part(head, 20)));
+        let kind = match head[0] {
+            VIDEO => Kind::Video(fragment),
+            RETRANSMIT => Kind::Retransmit(fragment),
+            FILLER => Kind::Filler,
+            BULK => Kind::Bulk,
+            other => return Err(WireError::Type(other)),
+        };
+        match kind.fragment() {
+            Some(fragment) if fragment.index >= fragment.count => {
+                return Err(WireError::Field("fragment"));
+            }
+            None if fragment != Fragment::default() => return Err(WireError::Field("fragment")),
+            _ => {}
+        }
+        if flags & !FLAG_KEY != 0 || (flags != 0 && kind.fragment().is_none()) {
+            return Err(WireError::Field("flags"));
+        }
+        if number > VARINT_MAX {
+            return Err(WireError::Field("number"));
+        }
+        Ok(Self {
+            path,
+            number,
+            kind,
+            key: flags & FLAG_KEY != 0,
+            captured,
+        })
+    }
+}
+
+impl Message {
+    /// Writes the message. Counts beyond 65,535 reports or 255 ranges are cut:
+    /// the oldest reports and the lowest ranges go first.
+    pub fn encode(&self, buffer: &mut Buffer) {
+        let reports = self.arrived.len().min(usize::from(u16::MAX));
+        let ranges = self.ranges.len().min(usize::from(u8::MAX));
+        let report_kind = match self.report {
+            None => NO_REPORT,
+            Some(Report::Estimate(_)) => ESTIMATE,
+            Some(Report::Forecast { .. }) => FORECAST,
+        };
+        let mut head = [0; FEEDBACK_HEADER];
+        head[0] = FEEDBACK;
+        head[1] = self.path.0;
+        head[2..4].copy_from_slice(&u16::try_from(reports).unwrap_or(u16::MAX).to_be_bytes());
+        head[4] = u8::try_from(ranges).unwrap_or(u8::MAX);
+        head[5] = report_kind;
+        head[8..16].copy_from_slice(&self.number.to_be_bytes());
+        head[16..24].copy_from_slice(&self.now.as_nanos().to_be_bytes());
+        head[24..32].copy_from_slice(&self.largest.to_be_bytes());
+        let mut writer = Writer::new(buffer);
+        writer.bytes(&head);
+        for arrived in &self.arrived[self.arrived.len() - reports..] {
+            let ecn = match arrived.ecn {
+                Ecn::NotEct => 0,
+                Ecn::Ect1 => 1,
+                Ecn::Ect0 => 2,
+                Ecn::Ce => 3,
+            };
+            writer.varint((self.largest - arrived.number) * 4 + ecn);
+            let age = self.now - arrived.at;
+            writer.varint(u64::try_from(age.as_nanos()).unwrap_or(0));
+        }
+        // The first range ends at the largest number: its gap is zero.
+        let mut below = self.largest + 1;
+        for &(low, high) in &self.ranges[..ranges] {
+            writer.varint(below - (high + 1));
+            writer.varint(high - low);
+            below = low;
+        }
+        match &self.report {
+            None => {}
+            Some(Report::Estimate(rate)) => writer.varint(rate.as_bps()),
+            Some(Report::Forecast { tick, bytes }) => {
+                writer.varint(u64::try_from(tick.as_nanos()).unwrap_or(0));
+                let ticks = count(bytes.len()).min(FORECAST_TICKS);
+                writer.varint(ticks);
+                for bytes in &bytes[..index(ticks)] {
+                    writer.varint(bytes.get());
+                }
+            }
+        }
+        writer.flush();
+    }
+
+    /// Reads a message into `self`, whose room is used again.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that [`Message::encode`] does not write. `self` is then unspecified.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let head = bytes
+            .first_chunk::<FEEDBACK_HEADER>()
+            .ok_or(WireError::Short(bytes.len()))?;
+        if head[0] != FEEDBACK {
+            return Err(WireError::Type(head[0]));
+        }
+        self.path = PathId(head[1]);
+        let reports = u16::from_be_bytes(part(head, 2));
+        let (ranges, report_kind) = (head[4], head[5]);
+        if part(head, 6) != [0, 0] {
+            return Err(WireError::Field("reserved"));
+        }
+        self.number = u64::from_be_bytes(part(head, 8));
+        self.now = RemoteTime::from_nanos(u64::from_be_bytes(part(head, 16)));
+        self.largest = u64::from_be_bytes(part(head, 24));
+        let mut reader = Reader {
+            bytes,
+            at: FEEDBACK_HEADER,
+        };
+        if self.largest > VARINT_MAX {
+            return Err(WireError::Field("largest"));
+        }
+        self.arrived.clear();
+        for _ in 0..reports {
+            let packed = reader.varint()?;
+            let age = reader.varint()?;
+            let number = self
+                .largest
+                .checked_sub(packed / 4)
+                .ok_or(WireError::Field("packet number"))?;
+            let at = self
+                .now
+                .as_nanos()
+                .checked_sub(age)
+                .ok_or(WireError::Field("age"))?;
+            self.arrived.push(Arrived {
+                number,
+                at: RemoteTime::from_nanos(at),
+                ecn: match packed % 4 {
+                    0 => Ecn::NotEct,
+                    1 => Ecn::Ect1,
+                    2 => Ecn::Ect0,
+                    _ => Ecn::Ce,
+                },
+            });
+        }
+        self.ranges.clear();
+        let mut below = self.largest + 1;
+        for nth in 0..ranges {
+            let gap = reader.varint()?;
+            let length = reader.varint()?;
+            // Adjacent ranges are one range: a later gap of zero is not ours.
+            if (gap == 0) != (nth == 0) {
+                return Err(WireError::Field("range gap"));
+            }
+            let high = below
+                .checked_sub(gap)
+                .and_then(|end| end.checked_sub(1))
+                .ok_or(WireError::Field("range gap"))?;
+            let low = high
+                .checked_sub(length)
+                .ok_or(WireError::Field("range length"))?;
+            self.ranges.push((low, high));
+            below = low;
+        }
+        self.report = match report_kind {
+            NO_REPORT => None,
+            ESTIMATE => Some(Report::Estimate(Rate::from_bps(reader.varint()?))),
+            FORECAST => {
+                let tick = Span::from_nanos(i64::try_from(reader.varint()?).unwrap_or(i64::MAX));
+                let ticks = reader.varint()?;
+                if ticks > FORECAST_TICKS {
+                    return Err(WireError::Field("forecast ticks"));
+                }
+                let mut bytes = Vec::with_capacity(index(ticks));
+                for _ in 0..ticks {
+                    bytes.push(Bytes::new(reader.varint()?));
+                }
+                Some(Report::Forecast { tick, bytes })
+            }
+            _ => return Err(WireError::Field("report")),
+        };
+        match bytes.len() - reader.at {
+            0 => Ok(()),
+            rest => Err(WireError::Long(rest)),
+        }
+    }
+}
+
+/// Collects bytes in place before they go to the buffer, a piece at a time:
+/// most messages are one piece.
+struct Writer<'a> {
+    buffer: &'a mut Buffer,
+    piece: [u8; PIECE],
+    used: usize,
+}
+
+const PIECE: usize = 96;
+
+impl<'a> Writer<'a> {
+    const fn new(buffer: &'a mut Buffer) -> Self {
+        Self {
+            buffer,
+            piece: [0; PIECE],
+            used: 0,
+        }
+    }
+
+    fn flush(&mut self) {
+        self.buffer.extend_from_slice(&self.piece[..self.used]);
+        self.used = 0;
+    }
+
+    fn bytes<const N: usize>(&mut self, bytes: &[u8; N]) {
+        if self.used + N > PIECE {
+            self.flush();
+        }
+        self.piece[self.used..self.used + N].copy_from_slice(bytes);
+        self.used += N;
+    }
+
+    /// Writes a variable-length integer; values beyond 62 bits are cut to the largest.
+    #[inline]
+    fn varint(&mut self, value: u64) {
+        let value = value.min(VARINT_MAX);
+        let class = u32::from(value >= 1 << 6) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 30);
+        let length = 1u32 << class;
+        let bits = length * u8::BITS;
+        let tagged = value | (u64::from(class) << (bits - 2));
+        // Eight bytes are written whatever the length; those beyond it are written over.
+        let word = tagged << (u64::BITS - bits);
+        self.bytes(&word.to_be_bytes());
+        self.used -= size_of::<u64>() - index(u64::from(length));
+    }
+}
+
+/// A field of a fixed header.
+#[inline]
+fn part<const N: usize, const M: usize>(head: &[u8; M], at: usize) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&head[at..at + N]);
+    field
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    #[inline]
+    fn varint(&mut self) -> Result<u64, WireError> {
+        let rest = &self.bytes[self.at..];
+        let short = WireError::Short(self.bytes.len());
+        let first = *rest.first().ok_or(short)?;
+        let length = 1usize << (first >> 6);
+        let word = match rest.first_chunk::<8>() {
+            Some(chunk) => u64::from_be_bytes(*chunk),
+            // Near the end: the missing bytes are shifted out again.
+            None => {
+                let have = rest.get(..length).ok_or(short)?;
+                let mut chunk = [0; 8];
+                chunk[..length].copy_from_slice(have);
+                u64::from_be_bytes(chunk)
+            }
+        };
+        self.at += length;
+        let bits = count(length) * u64::from(u8::BITS);
+        Ok((word & VARINT_MAX) >> (u64::from(u64::BITS) - bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use smallvec::smallvec;
+
+    use super::*;
+
+    fn kinds() -> impl Strategy<Value = Kind> {
+        let fragment = (any::<u32>(), any::<u16>(), 1..=u16::MAX).prop_map(|(frame, index, count)| {
+            Fragment {
+                frame: FrameId(frame),
+                index: index % count,
+                count,
+            }
+        });
+        prop_oneof![
+            fragment.clone().prop_map(Kind::Video),
+            fragment.prop_map(Kind::Retransmit),
+            Just(Kind::Filler),
+            Just(Kind::Bulk),
+        ]
+    }
+
+    fn reports() -> impl Strategy<Value = Option<Report>> {
+        prop_oneof![
+            Just(None),
+            (0..VARINT_MAX).prop_map(|bps| Some(Report::Estimate(Rate::from_bps(bps)))),
+            (1i64..1_000_000_000, vec(0..VARINT_MAX, 0..9)).prop_map(|(tick, bytes)| {
+                Some(Report::Forecast {
+                    tick: Span::from_nanos(tick),
+                    bytes: bytes.into_iter().map(Bytes::new).collect(),
+                })
+            }),
+        ]
+    }
+
+    fn messages() -> impl Strategy<Value = Message> {
+        let ecn = prop_oneof![
+            Just(Ecn::NotEct),
+            Just(Ecn::Ect0),
+            Just(Ecn::Ect1),
+            Just(Ecn::Ce)
+        ];
+        let arrived = vec((0u64..10_000, 0u64..5_000_000_000, ecn), 0..40);
+        let ranges = vec((1u64..50, 0u64..50), 0..12);
+        (arrived, ranges, reports(), any::<u8>(), any::<u64>()).prop_map(
+            |(arrived, ranges, report, path, number)| {
+                let (largest, now) = (50_000, RemoteTime::from_nanos(1 << 50));
+                let mut below = largest + 1;
+                let mut all = SmallVec::new();
+                for (nth, (gap, length)) in ranges.into_iter().enumerate() {
+                    let high = below - if nth == 0 { 0 } else { gap } - 1;
+                    all.push((high - length, high));
+                    below = high - length;
+                }
+                Message {
+                    path: PathId(path),
+                    number,
+                    now,
+                    largest,
+                    arrived: arrived
+                        .into_iter()
+                        .map(|(back, age, ecn)| Arrived {
+                            number: largest - back,
+                            at: RemoteTime::from_nanos(now.as_nanos() - age),
+                            ecn,
+                        })
+                        .collect(),
+                    ranges: all,
+                    report,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..VARINT_MAX, key: bool, captured: u64) {
+            let header = Header {
+                path: PathId(path),
+                number,
+                kind,
+                key: key && kind.fragment().is_some(),
+                captured: Time::from_nanos(captured),
+            };
+            let mut buffer = Buffer::new();
+            header.encode(&mut buffer);
+            prop_assert_eq!(count(buffer.len()), HEADER.get());
+            prop_assert_eq!(Header::decode(&buffer), Ok(header));
+            for cut in 0..buffer.len() {
+                prop_assert_eq!(Header::decode(&buffer[..cut]), Err(WireError::Short(cut)));
+            }
+        }
+
+        #[test]
+        fn feedback_survives_the_wire(message in messages()) {
+            let mut buffer = Buffer::new();
+            message.encode(&mut buffer);
+            let mut decoded = Message::default();
+            prop_assert_eq!(decoded.decode(&buffer), Ok(()));
+            prop_assert_eq!(&decoded, &message);
+            for cut in 0..buffer.len() {
+                prop_assert!(decoded.decode(&buffer[..cut]).is_err());
+            }
+            buffer.push(0);
+            prop_assert_eq!(decoded.decode(&buffer), Err(WireError::Long(1)));
+        }
+
+        #[test]
+        fn any_bytes_give_a_message_or_an_error(bytes in vec(any::<u8>(), 0..200), kind in 0x10u8..0x15) {
+            let mut bytes = bytes;
+            let mut message = Message::default();
+            for first in [None, Some(kind)] {
+                if let (Some(first), Some(byte)) = (first, bytes.first_mut()) {
+                    *byte = first;
+                }
+                let _ = message_type(&bytes);
+                let _ = Header::decode(&bytes);
+                if message.decode(&bytes).is_ok() {
+                    // What was read can be written again: nothing was invented.
+                    let mut buffer = Buffer::new();
+                    message.encode(&mut buffer);
+                    let mut again = Message::default();
+                    prop_assert_eq!(again.decode(&buffer), Ok(()));
+                    prop_assert_eq!(&again, &message);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_of_one_packet_is_small() {
+        let now = RemoteTime::from_nanos(1 << 50);
+        let message = Message {
+            now,
+            largest: 70_000,
+            arrived: vec![Arrived {
+                number: 70_000,
+                at: now,
+                ecn: Ecn::Ect0,
+            }],
+            ranges: smallvec![(0, 70_000)],
+            ..Message::default()
+        };
+        let mut buffer = Buffer::new();
+        message.encode(&mut buffer);
+        assert_eq!(buffer.len(), 32 + 2 + 5);
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        let header = Header {
+            path: PathId(0),
+            number: 1,
+            kind: Kind::Filler,
+            key: false,
+            captured: Time::ZERO,
+        };
+        let mut buffer = Buffer::new();
+        header.encode(&mut buffer);
+        let with = |at: usize, value: u8| {
+            let mut bytes = buffer.clone();
+            bytes[at] = value;
+            Header::decode(&bytes)
+        };
+        assert_eq!(with(0, 0x1f), Err(WireError::Type(0x1f)));
+        assert_eq!(with(0, VIDEO), Err(WireError::Field("fragment")));
+        assert_eq!(with(3, 1), Err(WireError::Field("fragment")));
+        assert_eq!(with(7, 1), Err(WireError::Field("flags")));
+        assert_eq!(with(8, 0xff), Err(WireError::Field("number")));
+    }
+}
