@@ -1,1 +1,349 @@
-//! stub
+//! A world of endpoints and links, in virtual time.
+//!
+//! The world owns the clock and nothing else that decides: endpoints and links
+//! say when they next change, the [`engine`] says which is first, and the
+//! world carries datagrams between them. A run is a pure function of what was
+//! put in.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::event::{Direction, Ecn, Event, FlowId, LinkId, Log, PacketId, PathId};
+use crate::link::{Link, Packet};
+use crate::session::receiver::Clock;
+use crate::session::{Buffer, Endpoint, Received};
+use crate::units::{Bytes, Time, index};
+
+pub mod engine;
+pub mod late;
+
+use engine::Engine;
+
+/// A datagram on its way through the network.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    id: PacketId,
+    size: Bytes,
+    ecn: Ecn,
+    /// Apart, so that queues move little.
+    cargo: Box<Cargo>,
+}
+
+/// What a datagram carries, and its way.
+#[derive(Clone, Debug, Default)]
+struct Cargo {
+    bytes: Buffer,
+    payload: Bytes,
+    route: usize,
+    hop: usize,
+}
+
+impl Packet for Datagram {
+    fn size(&self) -> Bytes {
+        self.size
+    }
+
+    fn id(&self) -> PacketId {
+        self.id
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+}
+
+/// An endpoint's place in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostId(usize);
+
+/// The way from one host to another.
+#[derive(Clone, Debug)]
+struct Route {
+    links: SmallVec<[usize; 4]>,
+    to: usize,
+    path: PathId,
+}
+
+#[derive(Debug)]
+struct Host {
+    endpoint: Box<dyn Endpoint>,
+    /// Which route its datagrams take, by path.
+    routes: SmallVec<[usize; 2]>,
+}
+
+/// The world. Built once, then run.
+#[derive(Debug)]
+pub struct World {
+    now: Time,
+    links: Vec<Link<Datagram>>,
+    hosts: Vec<Host>,
+    routes: Vec<Route>,
+    clocks: Vec<(FlowId, Clock)>,
+    engine: Engine,
+    started: bool,
+    /// The cargo of datagrams that have arrived, used again.
+    #[allow(clippy::vec_box)] // The boxes themselves are what is used again.
+    spare: Vec<Box<Cargo>>,
+    packets: u64,
+    malformed: u64,
+}
+
+/// Some part of the world cannot be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CannotFork(
+    /// The host that refused.
+    pub HostId,
+);
+
+impl fmt::Display for CannotFork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "host {} holds something that cannot be copied, such as a real codec",
+            self.0.0
+        )
+    }
+}
+
+impl std::error::Error for CannotFork {}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl World {
+    /// An empty world at time zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            now: Time::ZERO,
+            links: Vec::new(),
+            hosts: Vec::new(),
+            routes: Vec::new(),
+            clocks: Vec::new(),
+            engine: Engine::new(0),
+            started: false,
+            spare: Vec::new(),
+            packets: 0,
+            malformed: 0,
+        }
+    }
+
+    /// Adds a link. Its id must be the number of links before it.
+    pub fn add_link(&mut self, link: Link<Datagram>) -> LinkId {
+        self.links.push(link);
+        LinkId(u32::try_from(self.links.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds an endpoint.
+    pub fn add_host(&mut self, endpoint: Box<dyn Endpoint>) -> HostId {
+        self.hosts.push(Host {
+            endpoint,
+            routes: SmallVec::new(),
+        });
+        HostId(self.hosts.len() - 1)
+    }
+
+    /// Gives `from` its next path: datagrams it sends on that path cross
+    /// `links` and arrive at `to`.
+    pub fn add_route(&mut self, from: HostId, to: HostId, links: &[LinkId]) {
+        let host = &mut self.hosts[from.0];
+        let path = PathId(u8::try_from(host.routes.len()).unwrap_or(u8::MAX));
+        host.routes.push(self.routes.len());
+        self.routes.push(Route {
+            links: links.iter().map(|link| index(u64::from(link.0))).collect(),
+            to: to.0,
+            path,
+        });
+    }
+
+    /// Notes a receiver's clock, for the log alone.
+    pub fn note_clock(&mut self, flow: FlowId, clock: Clock) {
+        self.clocks.push((flow, clock));
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Data packets delivered so far.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Datagrams that an endpoint could not read. Zero unless a foreign stack
+    /// is in the world.
+    #[must_use]
+    pub const fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    /// A link, to look at or to change while the world stands still. Follow a
+    /// change by [`World::touch_link`].
+    pub fn link_mut(&mut self, link: LinkId) -> Option<&mut Link<Datagram>> {
+        self.links.get_mut(index(u64::from(link.0)))
+    }
+
+    /// A link was changed from outside: when it next acts may have changed.
+    pub fn touch_link(&mut self, link: LinkId) {
+        let at = index(u64::from(link.0));
+        if let Some(link) = self.links.get(at)
+            && self.started
+        {
+            self.engine.set(at, link.next_event());
+        }
+    }
+
+    /// An endpoint, to look at.
+    #[must_use]
+    pub fn host(&self, host: HostId) -> &dyn Endpoint {
+        &*self.hosts[host.0].endpoint
+    }
+
+    /// A copy that goes on from the same state.
+    ///
+    /// # Errors
+    ///
+    /// A host that cannot be copied.
+    pub fn fork(&self) -> Result<Self, CannotFork> {
+        let mut hosts = Vec::with_capacity(self.hosts.len());
+        for (at, host) in self.hosts.iter().enumerate() {
+            hosts.push(Host {
+                endpoint: host.endpoint.fork().ok_or(CannotFork(HostId(at)))?,
+                routes: host.routes.clone(),
+            });
+        }
+        Ok(Self {
+            now: self.now,
+            links: self.links.clone(),
+            hosts,
+            routes: self.routes.clone(),
+            clocks: self.clocks.clone(),
+            engine: self.engine.clone(),
+            started: self.started,
+            spare: Vec::new(),
+            packets: self.packets,
+            malformed: self.malformed,
+        })
+    }
+
+    /// Runs until nothing is due before or at `until`; the time is `until` then.
+    pub fn run(&mut self, until: Time, log: &mut Log<'_>) {
+        if !self.started {
+            self.start(log);
+        }
+        while let Some((due, component)) = self.engine.first()
+            && due <= until
+        {
+            self.now = due;
+            if component < self.links.len() {
+                self.run_link(component, log);
+            } else {
+                let host = component - self.links.len();
+                self.hosts[host].endpoint.wake(due, log);
+                self.drain(host, log);
+            }
+        }
+        self.now = self.now.max(until);
+        if log.on() {
+            for link in &mut self.links {
+                link.finish(until, log);
+            }
+        }
+    }
+
+    fn start(&mut self, log: &mut Log<'_>) {
+        self.started = true;
+        self.engine = Engine::new(self.links.len() + self.hosts.len());
+        if log.on() {
+            for (at, link) in self.links.iter_mut().enumerate() {
+                // The log is in the order of time, so every change is an event.
+                link.set_watched(true);
+                link.finish(self.now, log);
+                self.engine.set(at, link.next_event());
+            }
+        }
+        for &(flow, clock) in &self.clocks {
+            log.emit(self.now, || Event::Clock {
+                flow,
+                offset: clock.offset,
+                drift_ppb: clock.drift_ppb,
+            });
+        }
+        for host in 0..self.hosts.len() {
+            self.drain(host, log);
+        }
+    }
+
+    /// Takes out of a link what has arrived by now, and carries it on.
+    fn run_link(&mut self, at: usize, log: &mut Log<'_>) {
+        while let Some((_, datagram)) = self.links[at].pop(self.now, log) {
+            self.carry(datagram, log);
+            // Asking is cheaper than being told that there is nothing.
+            if self.links[at].next_event().is_none_or(|next| next > self.now) {
+                break;
+            }
+        }
+        self.engine.set(at, self.links[at].next_event());
+    }
+
+    /// A datagram is at the end of a hop (or at the start of its way).
+    fn carry(&mut self, mut datagram: Datagram, log: &mut Log<'_>) {
+        let cargo = &mut *datagram.cargo;
+        let route = &self.routes[cargo.route];
+        if let Some(&link) = route.links.get(cargo.hop) {
+            cargo.hop += 1;
+            self.links[link].push(self.now, datagram, log);
+            self.engine.set(link, self.links[link].next_event());
+            return;
+        }
+        let (to, path) = (route.to, route.path);
+        self.packets += u64::from(datagram.id.direction == Direction::Data);
+        let received = Received {
+            bytes: &cargo.bytes,
+            payload: cargo.payload,
+            ecn: datagram.ecn,
+            arrived: self.now,
+        };
+        let endpoint = &mut *self.hosts[to].endpoint;
+        let read = endpoint.receive(self.now, path, received, log);
+        self.malformed += u64::from(read.is_err());
+        self.spare.push(datagram.cargo);
+        self.drain(to, log);
+    }
+
+    /// The rule: after each call drain what it sends, then read when it wakes.
+    fn drain(&mut self, host: usize, log: &mut Log<'_>) {
+        let mut cargo = self.spare.pop().unwrap_or_default();
+        while let Some(transmit) =
+            self.hosts[host]
+                .endpoint
+                .transmit(self.now, &mut cargo.bytes, log)
+        {
+            cargo.payload = transmit.payload;
+            cargo.route = self.hosts[host].routes[usize::from(transmit.id.path.0)];
+            cargo.hop = 0;
+            let datagram = Datagram {
+                id: transmit.id,
+                size: transmit.size,
+                ecn: transmit.ecn,
+                cargo,
+            };
+            self.carry(datagram, log);
+            cargo = self.spare.pop().unwrap_or_default();
+        }
+        self.spare.push(cargo);
+        let next = self.hosts[host].endpoint.next_wake();
+        self.engine.set(self.links.len() + host, next);
+    }
+}
