@@ -440,14 +440,20 @@ impl Scenario {
     fn check(&self) -> Result<(), ScenarioError> {
         let fail = |at: &str, message: String| Err(ScenarioError::new(at, message));
         if !self.duration.is_positive() {
-            return fail("duration", format!("{} is not a time to run", self.duration));
+            return fail(
+                "duration",
+                format!("{} is not a time to run", self.duration),
+            );
         }
         if self.flow.is_empty() {
             return fail("flow", "there is no flow; add a [[flow]]".to_owned());
         }
         let (from, to) = (self.measure.from, self.measure.to.unwrap_or(self.end()));
         if from >= to || to > self.end() {
-            let message = format!("from {from} to {to} is no part of a run of {}", self.duration);
+            let message = format!(
+                "from {from} to {to} is no part of a run of {}",
+                self.duration
+            );
             return fail("measure", message);
         }
         let framing = self.packet.framing();
@@ -576,8 +582,8 @@ impl FlowBuilder<'_> {
             let known = SCHEDULERS.iter().map(|kind| kind.name);
             return self.fail("scheduler", unknown_name("scheduler", name, known));
         };
-        let scheduler = (kind.new)(&flow.scheduler.params)
-            .map_err(ScenarioError::at(self.key("scheduler")))?;
+        let scheduler =
+            (kind.new)(&flow.scheduler.params).map_err(ScenarioError::at(self.key("scheduler")))?;
         let settings = sender::Settings {
             flow: self.id,
             framing,

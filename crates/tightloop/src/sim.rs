@@ -290,7 +290,10 @@ impl World {
         while let Some((_, datagram)) = self.links[at].pop(self.now, log) {
             self.carry(datagram, log);
             // Asking is cheaper than being told that there is nothing.
-            if self.links[at].next_event().is_none_or(|next| next > self.now) {
+            if self.links[at]
+                .next_event()
+                .is_none_or(|next| next > self.now)
+            {
                 break;
             }
         }

@@ -1,10 +1,10 @@
 //! TEMP
-use std::sync::Arc;
-use serde::{Deserialize, Serialize};
 use super::*;
 use crate::rng::Stream;
-use crate::units::Rate;
 use crate::settings::{Params, SettingError};
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 /// TEMP
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -29,16 +29,49 @@ impl Settings {
         let mut queue = Params::new();
         queue.insert("kind".into(), "drop_tail".into());
         queue.insert("packets".into(), i64::try_from(packets).unwrap().into());
-        Self { rate: Some(rate), queue, delay, ..Self::default() }
+        Self {
+            rate: Some(rate),
+            queue,
+            delay,
+            ..Self::default()
+        }
     }
     /// w
-    pub fn wire(delay: Span) -> Self { Self { delay, ..Self::default() } }
+    pub fn wire(delay: Span) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
     /// b
-    pub fn build<P: Packet>(&self, id: LinkId, _name: &str, _seed: u64, traces: &dyn Fn(&str) -> Option<Arc<Trace>>) -> Result<Link<P>, SettingError> {
-        let service = if let Some(r) = self.rate { Service::fixed(r) } else if !self.steps.is_empty() { Service::steps(&self.steps, None)? } else if let Some(t) = &self.trace { Service::trace(traces(t).unwrap(), false) } else { Service::Unlimited };
+    pub fn build<P: Packet>(
+        &self,
+        id: LinkId,
+        _name: &str,
+        _seed: u64,
+        traces: &dyn Fn(&str) -> Option<Arc<Trace>>,
+    ) -> Result<Link<P>, SettingError> {
+        let service = if let Some(r) = self.rate {
+            Service::fixed(r)
+        } else if !self.steps.is_empty() {
+            Service::steps(&self.steps, None)?
+        } else if let Some(t) = &self.trace {
+            Service::trace(traces(t).unwrap(), false)
+        } else {
+            Service::Unlimited
+        };
         let mut p = self.queue.clone();
-        let kind = match p.remove("kind") { Some(toml::Value::String(k)) => k, _ => "infinite".into() };
+        let kind = match p.remove("kind") {
+            Some(toml::Value::String(k)) => k,
+            _ => "infinite".into(),
+        };
         let _ = Stream::named(1, "x");
-        Ok(Link::new(id, Discipline { kind, params: p }.build()?, service, Flight::new(self.delay), Impair::none()))
+        Ok(Link::new(
+            id,
+            Discipline { kind, params: p }.build()?,
+            service,
+            Flight::new(self.delay),
+            Impair::none(),
+        ))
     }
 }

@@ -64,6 +64,8 @@ pub struct Feedback {
     /// When the oldest untold report arrived, by the session's clock.
     waiting_since: Option<Time>,
     ready: bool,
+    /// Nobody wants to hear of numbers below.
+    settled: u64,
 }
 
 impl Feedback {
@@ -80,12 +82,26 @@ impl Feedback {
             last_sent: None,
             waiting_since: None,
             ready: false,
+            settled: 0,
         }
     }
 
-    /// A packet arrived. Tells whether it is the first copy.
-    pub fn on_packet(&mut self, now: Time, number: u64, at: RemoteTime, ecn: Ecn) -> bool {
-        if !insert(&mut self.message.ranges, number) {
+    /// A packet arrived whose sender wants to hear of numbers from `settled` on.
+    /// Tells whether it is news: the first copy, and not below `settled`.
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        number: u64,
+        settled: u64,
+        at: RemoteTime,
+        ecn: Ecn,
+    ) -> bool {
+        self.settled = self.settled.max(settled);
+        let ranges = &mut self.message.ranges;
+        while ranges.len() > 1 && ranges.last().is_some_and(|&(_, high)| high < self.settled) {
+            ranges.pop();
+        }
+        if number < self.settled || !insert(ranges, number) {
             return false;
         }
         self.message.largest = self.message.largest.max(number);
@@ -218,9 +234,13 @@ mod tests {
     }
 
     fn numbers(feedback: &mut Feedback, now: Time) -> Option<Vec<u64>> {
-        let told = feedback
-            .take(now, remote(now), || None)
-            .map(|message| message.arrived.iter().map(|arrived| arrived.number).collect());
+        let told = feedback.take(now, remote(now), || None).map(|message| {
+            message
+                .arrived
+                .iter()
+                .map(|arrived| arrived.number)
+                .collect()
+        });
         if told.is_some() {
             feedback.on_sent();
         }
@@ -228,7 +248,7 @@ mod tests {
     }
 
     fn arrive(feedback: &mut Feedback, now: Time, number: u64) -> bool {
-        feedback.on_packet(now, number, remote(now), Ecn::NotEct)
+        feedback.on_packet(now, number, 0, remote(now), Ecn::NotEct)
     }
 
     #[test]
@@ -247,8 +267,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_settled_is_forgotten() {
+        let mut feedback = Feedback::new(PathId(0), Settings::default());
+        let now = Time::from_millis(1);
+        for number in [0, 2, 4, 6, 8] {
+            arrive(&mut feedback, now, number);
+        }
+        assert_eq!(feedback.message.ranges.len(), 5);
+        assert!(feedback.on_packet(now, 9, 6, remote(now), Ecn::NotEct));
+        assert_eq!(feedback.message.ranges.as_slice(), [(8, 9), (6, 6)]);
+        assert!(!arrive(&mut feedback, now, 5), "nobody asks any more");
+        assert!(arrive(&mut feedback, now, 7));
+        assert_eq!(feedback.message.ranges.as_slice(), [(6, 9)]);
+    }
+
+    #[test]
     fn by_packets_a_straggler_still_goes() {
-        let settings = Settings { packets: 3, repeat: 0, ..Settings::default() };
+        let settings = Settings {
+            packets: 3,
+            repeat: 0,
+            ..Settings::default()
+        };
         let mut feedback = Feedback::new(PathId(0), settings);
         arrive(&mut feedback, Time::from_millis(1), 0);
         arrive(&mut feedback, Time::from_millis(2), 1);
@@ -265,7 +304,11 @@ mod tests {
 
     #[test]
     fn by_time_messages_keep_their_interval() {
-        let settings = Settings { interval: Some(Span::from_millis(10)), repeat: 0, ..Settings::default() };
+        let settings = Settings {
+            interval: Some(Span::from_millis(10)),
+            repeat: 0,
+            ..Settings::default()
+        };
         let mut feedback = Feedback::new(PathId(0), settings);
         let mut sent = Vec::new();
         for now in (0..60).map(Time::from_millis) {
@@ -277,6 +320,9 @@ mod tests {
         }
         let gaps: Vec<Span> = sent.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(sent.len() >= 5);
-        assert!(gaps.iter().all(|gap| *gap == Span::from_millis(10)), "{gaps:?}");
+        assert!(
+            gaps.iter().all(|gap| *gap == Span::from_millis(10)),
+            "{gaps:?}"
+        );
     }
 }

@@ -117,6 +117,12 @@ impl Ledger {
         self.first + count(self.records.len())
     }
 
+    /// The lowest number whose fate is still of interest.
+    #[must_use]
+    pub const fn settled(&self) -> u64 {
+        self.first
+    }
+
     /// Bytes in flight.
     #[must_use]
     pub const fn in_flight(&self) -> Bytes {
@@ -196,7 +202,13 @@ impl Ledger {
         let largest_before = self.largest_acked;
         for arrived in &message.arrived {
             let held = (message.now - arrived.at).max(Span::ZERO);
-            self.ack(now, arrived.number, Some((arrived.at, held)), arrived.ecn, acked);
+            self.ack(
+                now,
+                arrived.number,
+                Some((arrived.at, held)),
+                arrived.ecn,
+                acked,
+            );
         }
         if message.number != self.next_message {
             // A message went missing (or this one is late): the ranges tell which
@@ -403,7 +415,6 @@ impl Ledger {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -436,13 +447,18 @@ mod tests {
         }
 
         fn send(&mut self, at: Time) -> Sent {
-            self.ledger.on_sent(at, SIZE, Kind::Bulk, Content::default())
+            self.ledger
+                .on_sent(at, SIZE, Kind::Bulk, Content::default())
         }
 
         fn report(&mut self, now: Time, numbers: &[u64], ranges: &[(u64, u64)]) -> Outcome {
             let receiver_now = now.on_clock(Span::ZERO, 0);
             let ranges: SmallVec<[(u64, u64); 8]> = ranges.iter().copied().collect();
-            let largest = numbers.iter().copied().chain(ranges.first().map(|r| r.1)).max();
+            let largest = numbers
+                .iter()
+                .copied()
+                .chain(ranges.first().map(|r| r.1))
+                .max();
             let message = Message {
                 number: self.message,
                 now: receiver_now,
@@ -471,7 +487,10 @@ mod tests {
         }
 
         fn lost(&self) -> Vec<(u64, LostBy)> {
-            self.lost.iter().map(|lost| (lost.packet.number, lost.by)).collect()
+            self.lost
+                .iter()
+                .map(|lost| (lost.packet.number, lost.by))
+                .collect()
         }
     }
 
@@ -553,7 +572,9 @@ mod tests {
             ranges: smallvec![(0, 0)],
             ..Message::default()
         };
-        let outcome = bench.ledger.on_message(ms(50), &message, &mut bench.acked, &mut bench.lost);
+        let outcome = bench
+            .ledger
+            .on_message(ms(50), &message, &mut bench.acked, &mut bench.lost);
         assert!(outcome.is_ok());
         assert_eq!(bench.acked[0].rtt, Some(Span::from_millis(40)));
         assert_eq!(bench.acked[0].ecn, Ecn::Ce);
@@ -567,7 +588,9 @@ mod tests {
             largest: 1,
             ..Message::default()
         };
-        let refused = bench.ledger.on_message(ms(1), &message, &mut bench.acked, &mut bench.lost);
+        let refused = bench
+            .ledger
+            .on_message(ms(1), &message, &mut bench.acked, &mut bench.lost);
         assert_eq!(refused, Err(WireError::NeverSent(1)));
         assert_eq!(bench.ledger.in_flight(), SIZE);
     }
@@ -577,7 +600,12 @@ mod tests {
         let mut bench = Bench::new();
         assert_eq!(bench.ledger.probe_time(Span::from_secs(1)), None);
         bench.send(ms(100));
-        let wait = |bench: &Bench| bench.ledger.probe_time(Span::from_secs(1)).map(|at| at - ms(100));
+        let wait = |bench: &Bench| {
+            bench
+                .ledger
+                .probe_time(Span::from_secs(1))
+                .map(|at| at - ms(100))
+        };
         assert_eq!(wait(&bench), Some(Span::from_millis(666)));
         bench.ledger.on_probe_timeout();
         assert_eq!(wait(&bench), Some(Span::from_secs(1)));
@@ -597,7 +625,10 @@ mod tests {
         }
         let settled = &rates[80..];
         assert!(settled.len() > 50);
-        assert!(settled.iter().all(|rate| rate.as_bps() == 8_000_000), "{settled:?}");
+        assert!(
+            settled.iter().all(|rate| rate.as_bps() == 8_000_000),
+            "{settled:?}"
+        );
     }
 
     #[test]
@@ -628,7 +659,10 @@ mod tests {
             let outcome = bench.report(ms(50 + 20 * spacing + 40), &[21], &[]);
             // The last two before it may still be on their way.
             assert!((18..=20).contains(&bench.lost.len()), "{:?}", bench.lost());
-            assert_eq!(outcome.persistent_congestion, expected, "spacing {spacing} ms");
+            assert_eq!(
+                outcome.persistent_congestion, expected,
+                "spacing {spacing} ms"
+            );
         }
     }
 

@@ -100,7 +100,12 @@ mod tests {
         let mut pacer = Pacer::new(Span::ZERO);
         pacer.on_sent(Time::ZERO, PACKET, Some(Rate::ZERO), None);
         assert_eq!(pacer.next(), FAR);
-        pacer.on_change(Time::from_millis(5), PACKET, Some(Rate::from_mbps(12)), None);
+        pacer.on_change(
+            Time::from_millis(5),
+            PACKET,
+            Some(Rate::from_mbps(12)),
+            None,
+        );
         assert_eq!(pacer.next(), Time::from_millis(6));
     }
 

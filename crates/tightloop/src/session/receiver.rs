@@ -30,7 +30,13 @@ impl Clock {
         // Close enough by ignoring the drift; then corrected by what it was off.
         let guess = Time::ZERO + (remote - self.read(Time::ZERO));
         let off = remote - self.read(guess);
-        guess + off + if off.is_positive() { Span::from_nanos(1) } else { Span::ZERO }
+        guess
+            + off
+            + if off.is_positive() {
+                Span::from_nanos(1)
+            } else {
+                Span::ZERO
+            }
     }
 }
 
@@ -129,9 +135,13 @@ impl Endpoint for Receiver {
             .get_mut(usize::from(header.path.0))
             .ok_or(WireError::Path(header.path.0))?;
         let remote = self.settings.clock.read(received.arrived);
-        let new = path
-            .feedback
-            .on_packet(received.arrived, header.number, remote, received.ecn);
+        let new = path.feedback.on_packet(
+            received.arrived,
+            header.number,
+            header.settled,
+            remote,
+            received.ecn,
+        );
         let size = received.payload + Bytes::len_of(received.bytes.len()) + self.settings.overhead;
         log.emit(now, || Event::Arrived {
             packet: PacketId {
@@ -143,18 +153,17 @@ impl Endpoint for Receiver {
             size,
             duplicate: !new,
         });
-        if new {
-            if let Some(reporter) = &mut path.reporter {
-                reporter.on_arrival(&Arrival {
-                    number: header.number,
-                    at: remote,
-                    size,
-                    kind: header.kind,
-                    ecn: received.ecn,
-                });
-            }
-            self.on_fragment(now, &header, log);
+        if new && let Some(reporter) = &mut path.reporter {
+            reporter.on_arrival(&Arrival {
+                number: header.number,
+                at: remote,
+                size,
+                kind: header.kind,
+                ecn: received.ecn,
+            });
         }
+        // One that is no news may still be the fragment a frame waits for.
+        self.on_fragment(now, &header, log);
         Ok(())
     }
 
@@ -162,7 +171,10 @@ impl Endpoint for Receiver {
         let remote = self.settings.clock.read(now);
         for path in &mut self.paths {
             path.feedback.on_timeout(now);
-            let due = path.reporter.as_ref().and_then(|reporter| reporter.next_timeout());
+            let due = path
+                .reporter
+                .as_ref()
+                .and_then(|reporter| reporter.next_timeout());
             if due.is_some_and(|due| due <= remote) {
                 path.feedback.ask();
             }
@@ -181,7 +193,9 @@ impl Endpoint for Receiver {
             let path = &mut self.paths[at];
             let reporter = &mut path.reporter;
             let Some(message) = path.feedback.take(now, remote, || {
-                reporter.as_mut().and_then(|reporter| reporter.report(remote))
+                reporter
+                    .as_mut()
+                    .and_then(|reporter| reporter.report(remote))
             }) else {
                 continue;
             };

@@ -563,6 +563,7 @@ impl Sender {
             kind: queued.kind,
             key: queued.key,
             captured: queued.captured,
+            settled: path.ledger.settled(),
         }
         .encode(buffer);
         let transmit = Transmit {
@@ -612,11 +613,7 @@ impl Sender {
                 path: path.id,
             });
         }
-        if path
-            .controller
-            .next_timeout()
-            .is_some_and(|due| due <= now)
-        {
+        if path.controller.next_timeout().is_some_and(|due| due <= now) {
             let state = path.state(mtu);
             path.controller.on_timeout(now, &state);
             self.obey(now, at, log);

@@ -12,6 +12,7 @@
 //! | 8–15 | packet number |
 //! | 16–19 | frame (video only, else 0) |
 //! | 20–27 | when the content was captured, ns of the sender's clock |
+//! | 28–31 | how far below its number the sender still wants reports |
 //!
 //! A feedback message starts with 32 bytes (type, path, number of reports,
 //! number of ranges, kind of report, two zero bytes, message number, the receiver's
@@ -34,7 +35,7 @@ use crate::units::{Bytes, Rate, RemoteTime, Span, Time, count, index};
 const FEEDBACK_HEADER: usize = 32;
 
 /// Bytes of a data packet's header.
-pub const HEADER: Bytes = Bytes::new(28);
+pub const HEADER: Bytes = Bytes::new(32);
 
 const VIDEO: u8 = 0x10;
 const RETRANSMIT: u8 = 0x11;
@@ -90,6 +91,10 @@ pub struct Header {
     pub key: bool,
     /// When its content was captured, by the sender's clock.
     pub captured: Time,
+    /// The lowest packet number whose fate the sender still wants to hear of:
+    /// the receiver may forget what is below. On the wire it is a distance,
+    /// which is cut to 32 bits.
+    pub settled: u64,
 }
 
 /// News of one packet.
@@ -164,6 +169,9 @@ impl Header {
         bytes[8..16].copy_from_slice(&self.number.to_be_bytes());
         bytes[16..20].copy_from_slice(&fragment.frame.0.to_be_bytes());
         bytes[20..28].copy_from_slice(&self.captured.as_nanos().to_be_bytes());
+        let back = self.number.saturating_sub(self.settled);
+        let back = u32::try_from(back).unwrap_or(u32::MAX);
+        bytes[28..32].copy_from_slice(&back.to_be_bytes());
         buffer.extend_from_slice(&bytes);
     }
 
@@ -185,6 +193,7 @@ impl Header {
             frame: FrameId(u32::from_be_bytes(part(head, 16))),
         };
         let captured = Time::from_nanos(u64::from_be_bytes(part(head, 20)));
+        let back = u64::from(u32::from_be_bytes(part(head, 28)));
         let kind = match head[0] {
             VIDEO => Kind::Video(fragment),
             RETRANSMIT => Kind::Retransmit(fragment),
@@ -211,6 +220,9 @@ impl Header {
             kind,
             key: flags & FLAG_KEY != 0,
             captured,
+            settled: number
+                .checked_sub(back)
+                .ok_or(WireError::Field("settled"))?,
         })
     }
 }
@@ -401,7 +413,8 @@ impl<'a> Writer<'a> {
     #[inline]
     fn varint(&mut self, value: u64) {
         let value = value.min(VARINT_MAX);
-        let class = u32::from(value >= 1 << 6) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 30);
+        let class =
+            u32::from(value >= 1 << 6) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 30);
         let length = 1u32 << class;
         let bits = length * u8::BITS;
         let tagged = value | (u64::from(class) << (bits - 2));
@@ -457,13 +470,12 @@ mod tests {
     use super::*;
 
     fn kinds() -> impl Strategy<Value = Kind> {
-        let fragment = (any::<u32>(), any::<u16>(), 1..=u16::MAX).prop_map(|(frame, index, count)| {
-            Fragment {
+        let fragment =
+            (any::<u32>(), any::<u16>(), 1..=u16::MAX).prop_map(|(frame, index, count)| Fragment {
                 frame: FrameId(frame),
                 index: index % count,
                 count,
-            }
-        });
+            });
         prop_oneof![
             fragment.clone().prop_map(Kind::Video),
             fragment.prop_map(Kind::Retransmit),
@@ -526,13 +538,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..VARINT_MAX, key: bool, captured: u64) {
+        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..VARINT_MAX, key: bool, captured: u64, back: u32) {
             let header = Header {
                 path: PathId(path),
                 number,
                 kind,
                 key: key && kind.fragment().is_some(),
                 captured: Time::from_nanos(captured),
+                settled: number.saturating_sub(u64::from(back)),
             };
             let mut buffer = Buffer::new();
             header.encode(&mut buffer);
@@ -606,6 +619,7 @@ mod tests {
             kind: Kind::Filler,
             key: false,
             captured: Time::ZERO,
+            settled: 1,
         };
         let mut buffer = Buffer::new();
         header.encode(&mut buffer);
@@ -619,5 +633,6 @@ mod tests {
         assert_eq!(with(3, 1), Err(WireError::Field("fragment")));
         assert_eq!(with(7, 1), Err(WireError::Field("flags")));
         assert_eq!(with(8, 0xff), Err(WireError::Field("number")));
+        assert_eq!(with(31, 2), Err(WireError::Field("settled")));
     }
 }
