@@ -214,7 +214,8 @@ impl<'a> Feedback<'a> {
 /// A congestion controller of one path.
 ///
 /// Time never goes back between calls. [`Controller::control`] is pure; it is
-/// read after every other call. Nothing here can fail: settings are checked at
+/// read after [`Controller::on_feedback`] and [`Controller::on_timeout`], not
+/// after every packet. Nothing here can fail: settings are checked at
 /// construction. A controller that lets its window reach zero needs a timer
 /// (the session also lets one probe out per timeout, so an outage cannot
 /// freeze a flow for ever).
@@ -226,7 +227,8 @@ pub trait Controller: DynClone + fmt::Debug + Send {
     /// What the sender may do until the next call.
     fn control(&self) -> Control;
 
-    /// A packet left.
+    /// A packet left. What this changes in the control holds from the next
+    /// feedback or timeout on.
     fn on_sent(&mut self, _now: Time, _packet: &Sent, _path: &PathState) {}
 
     /// The time asked for by [`Controller::next_timeout`] has come.

@@ -7,8 +7,6 @@
 
 use std::fmt;
 
-use smallvec::SmallVec;
-
 use crate::event::{Ecn, Log, PacketId, PathId};
 use crate::units::{Bytes, Time};
 
@@ -21,9 +19,8 @@ pub mod rtt;
 pub mod sender;
 pub mod wire;
 
-/// A buffer for header or feedback bytes. Most fit in place; one that grew
-/// keeps its room when it is used again.
-pub type Buffer = SmallVec<[u8; 64]>;
+/// A buffer for header or feedback bytes, used again and again: its room stays.
+pub type Buffer = Vec<u8>;
 
 /// A datagram that has come in.
 #[derive(Clone, Copy, Debug)]

@@ -66,7 +66,11 @@ pub struct Feedback {
     ready: bool,
     /// Nobody wants to hear of numbers below.
     settled: u64,
+    /// Received numbers, inclusive, from the highest down.
+    ranges: Ranges,
 }
+
+type Ranges = SmallVec<[(u64, u64); 8]>;
 
 impl Feedback {
     /// Feedback of a path.
@@ -83,6 +87,7 @@ impl Feedback {
             waiting_since: None,
             ready: false,
             settled: 0,
+            ranges: Ranges::new(),
         }
     }
 
@@ -97,7 +102,7 @@ impl Feedback {
         ecn: Ecn,
     ) -> bool {
         self.settled = self.settled.max(settled);
-        let ranges = &mut self.message.ranges;
+        let ranges = &mut self.ranges;
         while ranges.len() > 1 && ranges.last().is_some_and(|&(_, high)| high < self.settled) {
             ranges.pop();
         }
@@ -150,9 +155,19 @@ impl Feedback {
             return None;
         }
         // Of what was told already, the last few are told again.
-        let repeated = self.told.min(self.settings.repeat);
-        self.message.arrived.drain(..self.told - repeated);
-        self.told = self.message.arrived.len();
+        let skipped = self.told - self.told.min(self.settings.repeat);
+        let arrived = &mut self.message.arrived;
+        arrived.copy_within(skipped.., 0);
+        arrived.truncate(arrived.len() - skipped);
+        self.told = arrived.len();
+        self.message.ranges.clear();
+        if self
+            .ranges
+            .first()
+            .is_some_and(|&(low, _)| low > self.settled)
+        {
+            self.message.ranges.extend_from_slice(&self.ranges);
+        }
         self.message.now = remote;
         self.message.report = report();
         self.ready = false;
@@ -170,7 +185,7 @@ impl Feedback {
 
 /// Adds a number to ranges kept from the highest down. False if it was there,
 /// or is so low that it can no longer be told apart.
-fn insert(ranges: &mut SmallVec<[(u64, u64); 8]>, number: u64) -> bool {
+fn insert(ranges: &mut Ranges, number: u64) -> bool {
     for at in 0..ranges.len() {
         let (low, high) = ranges[at];
         if number > high + 1 {
@@ -273,12 +288,26 @@ mod tests {
         for number in [0, 2, 4, 6, 8] {
             arrive(&mut feedback, now, number);
         }
-        assert_eq!(feedback.message.ranges.len(), 5);
+        assert_eq!(feedback.ranges.len(), 5);
         assert!(feedback.on_packet(now, 9, 6, remote(now), Ecn::NotEct));
-        assert_eq!(feedback.message.ranges.as_slice(), [(8, 9), (6, 6)]);
+        assert_eq!(feedback.ranges.as_slice(), [(8, 9), (6, 6)]);
         assert!(!arrive(&mut feedback, now, 5), "nobody asks any more");
         assert!(arrive(&mut feedback, now, 7));
-        assert_eq!(feedback.message.ranges.as_slice(), [(6, 9)]);
+        assert_eq!(feedback.ranges.as_slice(), [(6, 9)]);
+    }
+
+    #[test]
+    fn ranges_are_told_only_while_something_is_missing() {
+        let mut feedback = Feedback::new(PathId(0), Settings::default());
+        let now = Time::from_millis(1);
+        let told = |feedback: &mut Feedback, number, settled| {
+            feedback.on_packet(now, number, settled, remote(now), Ecn::NotEct);
+            let message = feedback.take(now, remote(now), || None).expect("due");
+            message.ranges.to_vec()
+        };
+        assert_eq!(told(&mut feedback, 0, 0), []);
+        assert_eq!(told(&mut feedback, 2, 0), [(2, 2), (0, 0)]);
+        assert_eq!(told(&mut feedback, 3, 2), []);
     }
 
     #[test]

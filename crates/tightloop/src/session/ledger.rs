@@ -214,7 +214,13 @@ impl Ledger {
             // A message went missing (or this one is late): the ranges tell which
             // packets it spoke of, though not when they arrived.
             let reported = acked.len();
-            for &(low, high) in message.ranges.iter().rev() {
+            let all = [(self.first, message.largest)];
+            let ranges = if message.ranges.is_empty() {
+                all.as_slice()
+            } else {
+                message.ranges.as_slice()
+            };
+            for &(low, high) in ranges.iter().rev() {
                 for number in low.max(self.first)..=high {
                     self.ack(now, number, None, Ecn::NotEct, acked);
                 }
@@ -556,6 +562,17 @@ mod tests {
         assert_eq!(bench.acked[3].rtt, None);
         assert_eq!(bench.acked[4].rtt, Some(Span::from_millis(40)));
         assert_eq!(bench.lost(), []);
+    }
+
+    #[test]
+    fn a_message_without_ranges_says_that_nothing_is_missing() {
+        let mut bench = Bench::new();
+        for _ in 0..6 {
+            bench.send(ms(0));
+        }
+        bench.message = 1;
+        bench.report(ms(40), &[4], &[]);
+        assert_eq!(bench.acked(), [0, 1, 2, 3, 4]);
     }
 
     #[test]

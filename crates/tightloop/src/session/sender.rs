@@ -585,7 +585,6 @@ impl Sender {
         });
         let state = path.state(mtu);
         path.controller.on_sent(now, &sent, &state);
-        self.obey(now, at, log);
         transmit
     }
 

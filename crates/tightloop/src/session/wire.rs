@@ -19,7 +19,8 @@
 //! clock, largest packet number received), then the reports in the order of
 //! arrival (distance from the largest ×4 + ECN; age of the arrival in ns), then
 //! ranges of received numbers from the largest down (gap, length − 1), then the
-//! algorithm's own report if there is one.
+//! algorithm's own report if there is one. No range at all means that nothing
+//! the sender still asks about is missing below the largest number.
 //!
 //! Reports are news; ranges repeat everything, so that a lost feedback message
 //! costs arrival times but never the fact of arrival.
@@ -122,7 +123,8 @@ pub struct Message {
     pub largest: u64,
     /// News, in the order of arrival; the first few repeat the message before.
     pub arrived: Vec<Arrived>,
-    /// Ranges of received numbers, inclusive, from the largest down.
+    /// Ranges of received numbers, inclusive, from the largest down. None at
+    /// all: of what the sender still asks about, nothing is missing.
     pub ranges: SmallVec<[(u64, u64); 8]>,
     /// The receiver's half of the algorithm.
     pub report: Option<Report>,

@@ -62,6 +62,14 @@ impl Engine {
         }
     }
 
+    /// What a component's next event was set to.
+    #[inline]
+    #[must_use]
+    pub fn due(&self, component: usize) -> Option<Time> {
+        let due = self.due[component];
+        (due != NEVER).then(|| Time::from_nanos(due))
+    }
+
     /// The component whose event comes first, and when.
     #[inline]
     #[must_use]
