@@ -8,7 +8,7 @@ use super::palette::{DARK, DASHES, LIGHT, Style, style};
 
 const WIDTH: f64 = 880.0;
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 24.0;
 const LEGEND_ROW: f64 = 22.0;
 const LEGEND_COLUMNS: usize = 4;
 /// Room above a plot for its title, and below it for its ticks.
@@ -73,7 +73,7 @@ pub(crate) fn svg(page: &Page) -> String {
     let mut out = String::new();
     head(height, &mut out);
     legend(&lines, &mut out);
-    rate.axes("Receiving rate and capacity, Mbit/s", &mut out);
+    rate.axes("Receiving rate against capacity (shaded), Mbit/s", &mut out);
     for capacity in capacities(page) {
         rate.ground(capacity, &mut out);
     }
@@ -81,7 +81,7 @@ pub(crate) fn svg(page: &Page) -> String {
         rate.line(line.received, line.style, &mut out);
     }
     delay.axes(
-        "One-way delay, ms: mean and up to its 95th percentile",
+        "One-way delay, ms: mean, shaded up to the 95th percentile",
         &mut out,
     );
     for line in &lines {
@@ -408,7 +408,7 @@ mod tests {
         let mut out = String::new();
         plot.line(&series, style(0, 0, 1), &mut out);
         assert!(
-            out.contains("d=\"M56.0 100.0L258.5 50.0M663.5 0.0\""),
+            out.contains("d=\"M56.0 100.0L256.0 50.0M656.0 0.0\""),
             "{out}"
         );
     }
