@@ -157,10 +157,11 @@ fn links(runs: &[Run], out: &mut String) {
         ("dropped", "packets", ""),
         ("marked", "packets", ""),
     ] {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" class=\"{class}\">{label}<span class=\"unit\">{unit}</span></th>"
-        );
+        let _ = write!(out, "<th scope=\"col\" class=\"{class}\">{label}");
+        if !unit.is_empty() {
+            let _ = write!(out, "<span class=\"unit\">{unit}</span>");
+        }
+        out.push_str("</th>");
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for run in runs {

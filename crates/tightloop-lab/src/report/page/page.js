@@ -311,10 +311,13 @@ panel("frames", time, flows, {
   const delays = placed.map((m) => at(m)[0]);
   const wide = Math.max(...delays) / Math.min(...delays) > 6;
   const axis = new Axis("95th percentile one-way delay", "ms", 0, 1, { reversed: true });
+  let spanned = null;
   const span = (log) => {
     const [lo, hi] = [Math.min(...delays), Math.max(...delays)];
     axis.log = log;
-    axis.setWhole(log ? lo / 1.6 : 0, log ? hi * 1.6 : hi * 1.25);
+    const room = Math.max((hi - lo) * 0.35, hi * 0.15);
+    axis.setWhole(log ? lo / 1.6 : Math.max(0, lo - room), log ? hi * 1.6 : hi + room);
+    spanned = log;
   };
   span(wide);
   const cap = (m) => m.run.capacity.t.length && steppedMean({ ...m.run.capacity, end: m.run.duration }, [0, m.run.duration]);
@@ -362,7 +365,7 @@ panel("frames", time, flows, {
   if (scatter) {
     const touch = scatter.touch.bind(scatter);
     scatter.touch = (all) => {
-      if (axis.log !== (axis.whole[0] > 0)) span(axis.log);
+      if (axis.log !== spanned) span(axis.log);
       touch(all);
     };
   }
