@@ -5,3 +5,4 @@ pub(crate) mod page;
 pub(crate) mod palette;
 #[cfg(test)]
 mod sample;
+mod ticks;

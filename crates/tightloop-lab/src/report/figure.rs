@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use super::page::{Page, Series};
 use super::palette::{DARK, DASHES, LIGHT, Style, style};
+use super::ticks::{linear_ticks, log_ticks};
 
 const WIDTH: f64 = 880.0;
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 24.0;
 const LEGEND_ROW: f64 = 22.0;
 const LEGEND_COLUMNS: usize = 4;
 /// Room above a plot for its title, and below it for its ticks.
@@ -73,7 +74,7 @@ pub(crate) fn svg(page: &Page) -> String {
     let mut out = String::new();
     head(height, &mut out);
     legend(&lines, &mut out);
-    rate.axes("Receiving rate and capacity, Mbit/s", &mut out);
+    rate.axes("Receiving rate against capacity (shaded), Mbit/s", &mut out);
     for capacity in capacities(page) {
         rate.ground(capacity, &mut out);
     }
@@ -81,7 +82,7 @@ pub(crate) fn svg(page: &Page) -> String {
         rate.line(line.received, line.style, &mut out);
     }
     delay.axes(
-        "One-way delay, ms: mean and up to its 95th percentile",
+        "One-way delay, ms: mean, shaded up to the 95th percentile",
         &mut out,
     );
     for line in &lines {
@@ -325,31 +326,6 @@ impl Plot {
     }
 }
 
-/// Round values from zero to `highest`, at most about `count`.
-fn linear_ticks(highest: f64, count: f64) -> Vec<f64> {
-    let rough = highest / count;
-    let power = 10_f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|m| m * power >= rough);
-    let step = factor.unwrap_or(10.0) * power;
-    (0..=(highest / step) as u32)
-        .map(|n| (f64::from(n) * step * 1e6).round() / 1e6)
-        .collect()
-}
-
-/// 1, 2 and 5 of each decade, or 1 alone where there are many.
-fn log_ticks(lowest: f64, highest: f64) -> Vec<f64> {
-    let factors: &[f64] = if highest / lowest > 1e3 {
-        &[1.0]
-    } else {
-        &[1.0, 2.0, 5.0]
-    };
-    let decades = lowest.log10().floor() as i32..=highest.log10() as i32;
-    decades
-        .flat_map(|decade| factors.iter().map(move |m| m * 10_f64.powi(decade)))
-        .filter(|tick| (lowest..=highest).contains(tick))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -408,16 +384,8 @@ mod tests {
         let mut out = String::new();
         plot.line(&series, style(0, 0, 1), &mut out);
         assert!(
-            out.contains("d=\"M56.0 100.0L258.5 50.0M663.5 0.0\""),
+            out.contains("d=\"M56.0 100.0L256.0 50.0M656.0 0.0\""),
             "{out}"
         );
-    }
-
-    #[test]
-    fn ticks_are_round_numbers_within_the_axis() {
-        assert_eq!(linear_ticks(21.2, 5.0), [0.0, 5.0, 10.0, 15.0, 20.0]);
-        assert_eq!(linear_ticks(0.7, 5.0), [0.0, 0.2, 0.4, 0.6]);
-        assert_eq!(log_ticks(18.0, 450.0), [20.0, 50.0, 100.0, 200.0]);
-        assert_eq!(log_ticks(0.9, 2_000.0), [1.0, 10.0, 100.0, 1_000.0]);
     }
 }

@@ -9,7 +9,15 @@ use crate::report::palette;
 
 const TEMPLATE: &str = include_str!("page.html");
 const CSS: &str = include_str!("page.css");
-const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("page.js"));
+const SCRIPT: &str = concat!(
+    include_str!("axis.js"),
+    include_str!("marks.js"),
+    include_str!("panel.js"),
+    include_str!("input.js"),
+    include_str!("save.js"),
+    include_str!("page.js"),
+    include_str!("controls.js"),
+);
 
 /// What the script reads.
 #[derive(Serialize)]
@@ -23,7 +31,11 @@ pub(super) fn html(page: &Page) -> String {
     fill(TEMPLATE, |name, out| match name {
         "title" => out.push_str(&escape(&page.title)),
         "subtitle" => out.push_str(&escape(&page.subtitle)),
-        "version" => out.push_str(&escape(&page.version)),
+        "version" if page.version.is_empty() => {}
+        "version" => {
+            let version = escape(&page.version);
+            let _ = write!(out, " This report was made by {version}.");
+        }
         "bin" => out.push_str(&seconds_as_ms(page.bin)),
         "palette" => out.push_str(&palette::css()),
         "css" => out.push_str(CSS),
@@ -145,10 +157,11 @@ fn links(runs: &[Run], out: &mut String) {
         ("dropped", "packets", ""),
         ("marked", "packets", ""),
     ] {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" class=\"{class}\">{label}<span class=\"unit\">{unit}</span></th>"
-        );
+        let _ = write!(out, "<th scope=\"col\" class=\"{class}\">{label}");
+        if !unit.is_empty() {
+            let _ = write!(out, "<span class=\"unit\">{unit}</span>");
+        }
+        out.push_str("</th>");
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for run in runs {
@@ -192,6 +205,9 @@ fn link_row(run: &Run, link: &Link, out: &mut String) {
 }
 
 fn commands(runs: &[Run], out: &mut String) {
+    if runs.is_empty() {
+        return;
+    }
     let lines: Vec<_> = runs.iter().map(|run| escape(&run.command)).collect();
     let _ = write!(
         out,

@@ -80,6 +80,9 @@ function viewed({ t, v }, [lo, hi]) {
   return v.slice(above(t, lo - 1e-9), above(t, hi)).filter(Number.isFinite);
 }
 
+/** The same in ascending order. */
+const sortedValues = (series, view) => Float64Array.from(viewed(series, view)).sort();
+
 /** The mean over time of a stepped series within the view. */
 function steppedMean({ t, v, end = time.whole[1] }, [lo, hi]) {
   let [sum, span] = [0, 0];
@@ -187,7 +190,7 @@ panel("frames", time, flows, {
         ],
       };
     }
-    const sorted = new Map(self.members.map((m) => [m, viewed(frameSeries(m), axis.view).sort((a, b) => a - b)]));
+    const sorted = new Map(self.members.map((m) => [m, sortedValues(frameSeries(m), axis.view)]));
     return {
       caption: `frames of ${rangeText(axis)}, ms`,
       columns: [["median", 0.5], ["p95", 0.95], ["max", 1]].map(([label, q]) => ({ label, cell: (m) => quantile(sorted.get(m), q) })),
@@ -246,8 +249,7 @@ panel("frames", time, flows, {
   const sortedOf = (m) => {
     const key = state.follow ? time.view.join() : "all";
     if (kept.get(m)?.key !== key) {
-      const { t, latency: v } = m.flow.frames;
-      const list = viewed({ t, v }, state.follow ? time.view : [-Infinity, Infinity]).sort((a, b) => a - b);
+      const list = sortedValues(frameSeries(m), state.follow ? time.view : [-Infinity, Infinity]);
       const n = list.length;
       kept.set(m, { key, list, within: list.map((_, i) => (i + 1) / n), later: list.map((_, i) => (n - i - 1) / n) });
     }
@@ -270,7 +272,7 @@ panel("frames", time, flows, {
     height: 300,
     log: true,
     logX: true,
-    quantities: [{ key: "share", label: "share", kind: "step", weight: "main", series: (m) => ({ t: sortedOf(m).list, v: state.tail ? sortedOf(m).later : sortedOf(m).within, end: state.tail ? sortedOf(m).list.at(-1) : undefined }) }],
+    quantities: [{ key: "share", label: "share", kind: "curve", weight: "main", series: (m) => ({ t: sortedOf(m).list, v: state.tail ? sortedOf(m).later : sortedOf(m).within, end: state.tail ? sortedOf(m).list.at(-1) : undefined }) }],
     range: () => (state.tail ? { lo: 0.7 / most, hi: 1, log: true } : { lo: 0, hi: 1, log: false }),
     text: (value) => `${Number((value * 100).toPrecision(2))} %`,
     guides: GUIDES,
@@ -309,10 +311,13 @@ panel("frames", time, flows, {
   const delays = placed.map((m) => at(m)[0]);
   const wide = Math.max(...delays) / Math.min(...delays) > 6;
   const axis = new Axis("95th percentile one-way delay", "ms", 0, 1, { reversed: true });
+  let spanned = null;
   const span = (log) => {
     const [lo, hi] = [Math.min(...delays), Math.max(...delays)];
     axis.log = log;
-    axis.setWhole(log ? lo / 1.6 : 0, log ? hi * 1.6 : hi * 1.25);
+    const room = Math.max((hi - lo) * 0.35, hi * 0.15);
+    axis.setWhole(log ? lo / 1.6 : Math.max(0, lo - room), log ? hi * 1.6 : hi + room);
+    spanned = log;
   };
   span(wide);
   const cap = (m) => m.run.capacity.t.length && steppedMean({ ...m.run.capacity, end: m.run.duration }, [0, m.run.duration]);
@@ -360,7 +365,7 @@ panel("frames", time, flows, {
   if (scatter) {
     const touch = scatter.touch.bind(scatter);
     scatter.touch = (all) => {
-      if (axis.log !== (axis.whole[0] > 0)) span(axis.log);
+      if (axis.log !== spanned) span(axis.log);
       touch(all);
     };
   }
@@ -386,90 +391,3 @@ panel("queue", time, links, {
     return { caption, columns: [...columns, { label: "drops", cell: (m) => String(count(m.link.drops)) }, { label: "marks", cell: (m) => String(count(m.link.marks)) }] };
   },
 });
-
-// The bar that stays in sight: switches for flows, and the time in view.
-{
-  const bar = document.getElementById("bar");
-  const chips = flows.map((m) => `<button type="button" class="chip" data-member="${m.id}" aria-pressed="true">${swatch(m)}<span>${escapeText(m.name)}</span></button>`);
-  bar.innerHTML = `<div class="chips" title="Click to hide or show; Shift-click to show one alone">${chips.join("")}</div><div class="view"><output></output><button type="button" class="tool" data-do="in" title="Zoom in" aria-label="Zoom in">+</button><button type="button" class="tool" data-do="out" title="Zoom out" aria-label="Zoom out">−</button><button type="button" class="tool" data-do="all">Reset</button></div>`;
-  bar.hidden = !flows.length;
-  const output = bar.querySelector("output");
-  time.onchange = () => {
-    output.textContent = rangeText(time);
-    bar.classList.toggle("zoomed", time.zoomed);
-  };
-  time.onchange();
-  bar.addEventListener("click", ({ target }) => {
-    const verb = target.closest("[data-do]")?.dataset.do;
-    if (verb === "in") time.zoomAt(0.5, 0.5);
-    if (verb === "out") time.zoomAt(0.5, 2);
-    if (verb === "all") time.reset();
-  });
-}
-
-document.addEventListener("click", ({ target, shiftKey }) => {
-  const id = target.closest("[data-member]")?.dataset.member;
-  const member = members.find((m) => m.id === id);
-  if (!member) return;
-  const peers = [flows, links, capacities].find((list) => list.includes(member));
-  if (shiftKey) {
-    const alone = peers.every((m) => m.on === (m === member));
-    for (const peer of peers) peer.on = alone || peer === member;
-  } else {
-    member.on = !member.on;
-  }
-  for (const button of document.querySelectorAll("[data-member]")) {
-    button.setAttribute("aria-pressed", members.find((m) => m.id === button.dataset.member).on);
-  }
-  for (const each of panels) each.touch(true);
-});
-
-for (const place of document.querySelectorAll("svg[data-flow]")) {
-  place.outerHTML = swatch(flows[place.dataset.flow]);
-}
-
-for (const section of document.querySelectorAll("section.plots")) {
-  if (!section.querySelector("figure, table")) section.remove();
-}
-
-// Tables sort by a click on a heading: best guess first, then the other way.
-for (const table of document.querySelectorAll("table.sortable")) {
-  const headings = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-  headings.forEach((heading, column) => {
-    const button = element('<button type="button"></button>');
-    button.append(...heading.childNodes);
-    heading.append(button);
-    button.onclick = () => {
-      const order = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-      for (const other of headings) other.removeAttribute("aria-sort");
-      heading.setAttribute("aria-sort", order > 0 ? "ascending" : "descending");
-      const key = (row) => {
-        const cell = row.cells[column];
-        return cell.dataset.v === undefined ? cell.textContent : Number(cell.dataset.v);
-      };
-      const compare = (a, b) => {
-        const [x, y] = [key(a), key(b)];
-        if (x === "–" || y === "–") return (x === "–") - (y === "–");
-        return order * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y)));
-      };
-      table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
-    };
-  });
-}
-
-{
-  const commands = document.getElementById("commands");
-  const copy = element('<button type="button" class="tool copy">Copy</button>');
-  copy.onclick = async () => {
-    getSelection().selectAllChildren(commands.firstElementChild);
-    try {
-      await navigator.clipboard.writeText(commands.firstElementChild.textContent);
-      copy.textContent = "Copied";
-    } catch {
-      // Without the permission the text is selected, which is half the way.
-      copy.textContent = "Selected";
-    }
-  };
-  if (commands) commands.before(copy);
-}
-document.documentElement.classList.add("drawn");

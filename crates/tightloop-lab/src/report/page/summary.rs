@@ -179,9 +179,15 @@ pub(super) fn table(page: &Page, out: &mut String) {
         out.push_str("<p class=\"note\">No flows: there is nothing to compare.</p>\n");
         return;
     }
-    out.push_str(
-        "<div class=\"scroll\"><table class=\"sortable\" id=\"summary-table\">\n<thead>\n",
-    );
+    out.push_str("<p class=\"caption\">One row per flow.");
+    if rows.len() > 1 {
+        out.push_str(
+            " <span class=\"best-key\">Bold with a dot</span> is the best of its column. \
+             <span class=\"live\">Click a heading to sort.</span>",
+        );
+    }
+    out.push_str("</p>\n<div class=\"scroll\">");
+    out.push_str("<table class=\"sortable\" id=\"summary-table\">\n<thead>\n");
     groups(out);
     headings(out);
     out.push_str("</thead>\n<tbody>\n");
