@@ -73,8 +73,10 @@ const MIN_RTT_WINDOW_RTTS: i64 = 20;
 const MIN_RTT_GRAIN: Span = Span::from_millis(100);
 /// The standing RTT is sought over a smoothed RTT divided by this. [Copa] §2.1.
 const STANDING_DIVISOR: i64 = 2;
-/// Ours: shorter RTTs count as this, so that a rate can be made of them.
+/// Ours: shorter RTTs count as this, so that a rate can be made of them...
 const MIN_RTT: Span = Span::from_micros(1);
+/// ...and longer ones as this, so that the rate is not zero.
+const MAX_RTT: Span = Span::from_secs(60);
 /// Acknowledgements before anything moves. [genericCC] markoviancc.cc.
 const PROBE_ACKS: u32 = 19;
 /// Loss counts over so many RTTs... [genericCC] markoviancc.cc.
@@ -233,7 +235,7 @@ impl Copa {
     }
 
     fn measure(&mut self, now: Time, rtt: Span) {
-        let rtt = rtt.max(MIN_RTT);
+        let rtt = rtt.clamp(MIN_RTT, MAX_RTT);
         let srtt = Span::from_secs_f64(self.srtt.push(rtt.secs_f64())).max(MIN_RTT);
         self.min_rtt.push(now, rtt);
         self.standing.set_window(srtt / STANDING_DIVISOR);
