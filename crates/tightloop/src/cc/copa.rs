@@ -46,8 +46,8 @@ use self::mode::{Mode, Sample};
 use self::velocity::{Ack, Velocity};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start};
-use crate::filter::{Ewma, WindowedMin};
-use crate::units::{Bytes, Rate, Span, Time, count};
+use crate::filter::WindowedMin;
+use crate::units::{Bytes, Span, Time, count, float};
 
 mod mode;
 mod velocity;
@@ -64,13 +64,17 @@ pub const COPA: Algorithm = Algorithm {
 /// The smallest window, in packets. [genericCC] markoviancc.cc.
 const MIN_WINDOW: f64 = 2.0;
 /// Windows per standing RTT that are paced. [Copa] §2.1.
-const PACING_GAIN: f64 = 2.0;
+const PACING_GAIN: u64 = 2;
 /// RTT_min is sought over this. [Copa] §2.1.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 /// And, by genericCC, over at least so many times itself. [genericCC] rtt-window.cc.
 const MIN_RTT_WINDOW_RTTS: i64 = 20;
 /// Ours: RTT_min need not be forgotten sooner than to a tenth of a second.
 const MIN_RTT_GRAIN: Span = Span::from_millis(100);
+/// Of the difference, what a new sample adds to the smoothed RTT. [RFC9002] §5.3.
+const SRTT_DIVISOR: i64 = 8;
+/// The same, by the authors' code. [genericCC] rtt-window.cc.
+const SRTT_DIVISOR_PANTHEON: i64 = 16;
 /// The standing RTT is sought over a smoothed RTT divided by this. [Copa] §2.1.
 const STANDING_DIVISOR: i64 = 2;
 /// Ours: shorter RTTs count as this, so that a rate can be made of them...
@@ -154,7 +158,6 @@ pub struct Copa {
     slow_start: bool,
     velocity: Velocity,
     mode: Mode,
-    srtt: Ewma,
     min_rtt: WindowedMin<Span>,
     standing: WindowedMin<Span>,
     queue: Option<Queue>,
@@ -190,10 +193,10 @@ impl Copa {
     /// Unknown keys; δ or a window out of range.
     pub fn new(start: &Start) -> Result<Self, SettingError> {
         let params: Params = start.settings()?;
-        let (delta, srtt_gain) = match params.variant {
-            Variant::Paper => (params.delta.unwrap_or(0.5), 1.0 / 8.0), // [RFC9002] §5.3.
-            Variant::Pantheon => (params.delta.unwrap_or(0.1), 1.0 / 16.0), // [genericCC].
-        };
+        let delta = params.delta.unwrap_or(match params.variant {
+            Variant::Paper => 0.5,
+            Variant::Pantheon => 0.1,
+        });
         SettingError::unless((1e-3..=10.0).contains(&delta), || {
             format!("delta = {delta} is not between 0.001 and 10; the paper uses 0.5")
         })?;
@@ -214,7 +217,6 @@ impl Copa {
             slow_start: true,
             velocity: Velocity::new(Time::ZERO, initial, 0),
             mode: Mode::new(delta),
-            srtt: Ewma::new(srtt_gain),
             min_rtt: WindowedMin::new(MIN_RTT_WINDOW).with_grain(MIN_RTT_GRAIN),
             standing: WindowedMin::new(Span::ZERO).keeping_newest(),
             queue: None,
@@ -236,7 +238,14 @@ impl Copa {
 
     fn measure(&mut self, now: Time, rtt: Span) {
         let rtt = rtt.clamp(MIN_RTT, MAX_RTT);
-        let srtt = Span::from_secs_f64(self.srtt.push(rtt.secs_f64())).max(MIN_RTT);
+        let srtt = self.queue.map_or(rtt, |last| {
+            let news = rtt - last.srtt;
+            last.srtt
+                + match self.params.variant {
+                    Variant::Paper => news / SRTT_DIVISOR,
+                    Variant::Pantheon => news / SRTT_DIVISOR_PANTHEON,
+                }
+        });
         self.min_rtt.push(now, rtt);
         self.standing.set_window(srtt / STANDING_DIVISOR);
         self.standing.push(now, rtt);
@@ -316,7 +325,7 @@ impl Copa {
             heavy.lost += count(feedback.lost.len());
             if now - heavy.since > queue.srtt * LOSS_RTTS {
                 let all = heavy.acked + heavy.lost;
-                let share = crate::units::float(heavy.lost) / crate::units::float(all.max(1));
+                let share = float(heavy.lost) / float(all.max(1));
                 if all > LOSS_PACKETS && share > LOSS_SHARE {
                     self.cwnd = (self.cwnd * LOSS_BETA).max(MIN_WINDOW);
                 }
@@ -344,8 +353,7 @@ impl Controller for Copa {
 
     fn control(&self) -> Control {
         let window = self.mss * self.cwnd;
-        let pace =
-            |queue: Queue| -> Option<Rate> { Some(window.per(queue.standing)? * PACING_GAIN) };
+        let pace = |queue: Queue| (window * PACING_GAIN).per(queue.standing);
         Control {
             window: Some(window),
             pacing: self.queue.and_then(pace),
