@@ -56,42 +56,42 @@ mod velocity;
 pub const COPA: Algorithm = Algorithm {
     name: "copa",
     summary: "delay-based, aims at 1/delta packets in the queue; competes where it must",
-    cites: &["Copa", "RFC9002"],
+    cites: &["Copa", "GenericCC", "RFC9002"],
     new: |start| Ok(Box::new(Copa::new(start)?)),
     reporter: None,
 };
 
-/// The smallest window, in packets. [genericCC] markoviancc.cc.
+/// The smallest window, in packets. [GenericCC] markoviancc.cc.
 const MIN_WINDOW: f64 = 2.0;
 /// Windows per standing RTT that are paced. [Copa] §2.1.
 const PACING_GAIN: u64 = 2;
 /// RTT_min is sought over this. [Copa] §2.1.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// And, by genericCC, over at least so many times itself. [genericCC] rtt-window.cc.
+/// And, by genericCC, over at least so many times itself. [GenericCC] rtt-window.cc.
 const MIN_RTT_WINDOW_RTTS: i64 = 20;
 /// Ours: RTT_min need not be forgotten sooner than to a tenth of a second.
 const MIN_RTT_GRAIN: Span = Span::from_millis(100);
 /// Of the difference, what a new sample adds to the smoothed RTT. [RFC9002] §5.3.
 const SRTT_DIVISOR: i64 = 8;
-/// The same, by the authors' code. [genericCC] rtt-window.cc.
+/// The same, by the authors' code. [GenericCC] rtt-window.cc.
 const SRTT_DIVISOR_PANTHEON: i64 = 16;
 /// The standing RTT is sought over a smoothed RTT divided by this. [Copa] §2.1.
 const STANDING_DIVISOR: i64 = 2;
-/// Ours: shorter RTTs count as this, so that a rate can be made of them...
+/// Ours: shorter RTTs count as this, so that a rate can be made of them.
 const MIN_RTT: Span = Span::from_micros(1);
-/// ...and longer ones as this, so that the rate is not zero.
+/// Ours: longer RTTs count as this, so that the rate is not zero.
 const MAX_RTT: Span = Span::from_secs(60);
-/// Acknowledgements before anything moves. [genericCC] markoviancc.cc.
+/// Acknowledgements before anything moves. [GenericCC] markoviancc.cc.
 const PROBE_ACKS: u32 = 19;
-/// Loss counts over so many RTTs... [genericCC] markoviancc.cc.
+/// Loss counts over so many RTTs... [GenericCC] markoviancc.cc.
 const LOSS_RTTS: i64 = 2;
-/// ...of more than so many packets... [genericCC] markoviancc.cc.
+/// ...of more than so many packets... [GenericCC] markoviancc.cc.
 const LOSS_PACKETS: u64 = 20;
-/// ...above this share... [genericCC] markoviancc.cc.
+/// ...above this share... [GenericCC] markoviancc.cc.
 const LOSS_SHARE: f64 = 0.3;
-/// ...and leaves this much of the window. [genericCC] markoviancc.cc.
+/// ...and leaves this much of the window. [GenericCC] markoviancc.cc.
 const LOSS_BETA: f64 = 0.7;
-/// Silence after which it starts anew. [genericCC] ctcp.hh.
+/// Silence after which it starts anew. [GenericCC] ctcp.hh.
 const SILENCE: Span = Span::from_secs(2);
 
 /// Whose rules.
@@ -100,7 +100,7 @@ const SILENCE: Span = Span::from_secs(2);
 pub enum Variant {
     /// The paper's. [Copa].
     Paper,
-    /// The authors' code, as Pantheon ran it. [genericCC].
+    /// The authors' code, as Pantheon ran it. [GenericCC].
     Pantheon,
 }
 
@@ -119,13 +119,13 @@ pub enum Delta {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// δ of the default mode. 0.5 for the paper's variant, [Copa] §2.2; 0.1 for
-    /// Pantheon's, [Pantheon] copa wrapper.
+    /// Pantheon's, [Pantheon] §3.
     pub delta: Option<f64>,
     /// Whether δ is fixed or follows the competition. [Copa] §2.2.
     pub mode: Delta,
     /// Whose rules. Ours: the paper's.
     pub variant: Variant,
-    /// The first window, in packets. [genericCC] markoviancc.cc; [RFC9002] §7.2.
+    /// The first window, in packets. [GenericCC] markoviancc.cc; [RFC9002] §7.2.
     pub initial_window: u32,
     /// Grow on packets the application, not the window, limited. Ours: off;
     /// [RFC9002] §7.8.
