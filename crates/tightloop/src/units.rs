@@ -315,15 +315,23 @@ impl Bytes {
     /// positive.
     #[must_use]
     pub const fn per(self, span: Span) -> Option<Rate> {
+        const SCALE: u64 = BITS_PER_BYTE * NANOS_PER_SEC;
         if span.0 <= 0 {
             return None;
         }
-        let wide = (self.0 as u128 * (BITS_PER_BYTE * NANOS_PER_SEC) as u128) / span.0 as u128;
-        Some(Rate(if wide > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            wide as u64
-        }))
+        // As in `at`: windows fit in 64 bits.
+        let bps = match self.0.checked_mul(SCALE) {
+            Some(scaled) => scaled / span.0 as u64,
+            None => {
+                let wide = (self.0 as u128 * SCALE as u128) / span.0 as u128;
+                if wide > u64::MAX as u128 {
+                    u64::MAX
+                } else {
+                    wide as u64
+                }
+            }
+        };
+        Some(Rate(bps))
     }
 
     /// The difference, or zero where `other` is larger.

@@ -46,8 +46,8 @@ use self::mode::{Mode, Sample};
 use self::velocity::{Ack, Velocity};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start};
-use crate::filter::{Ewma, WindowedMin};
-use crate::units::{Bytes, Rate, Span, Time, count};
+use crate::filter::WindowedMin;
+use crate::units::{Bytes, Span, Time, count, float};
 
 mod mode;
 mod velocity;
@@ -56,36 +56,42 @@ mod velocity;
 pub const COPA: Algorithm = Algorithm {
     name: "copa",
     summary: "delay-based, aims at 1/delta packets in the queue; competes where it must",
-    cites: &["Copa", "RFC9002"],
+    cites: &["Copa", "GenericCC", "RFC9002"],
     new: |start| Ok(Box::new(Copa::new(start)?)),
     reporter: None,
 };
 
-/// The smallest window, in packets. [genericCC] markoviancc.cc.
+/// The smallest window, in packets. [GenericCC] markoviancc.cc.
 const MIN_WINDOW: f64 = 2.0;
 /// Windows per standing RTT that are paced. [Copa] §2.1.
-const PACING_GAIN: f64 = 2.0;
+const PACING_GAIN: u64 = 2;
 /// RTT_min is sought over this. [Copa] §2.1.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// And, by genericCC, over at least so many times itself. [genericCC] rtt-window.cc.
+/// And, by genericCC, over at least so many times itself. [GenericCC] rtt-window.cc.
 const MIN_RTT_WINDOW_RTTS: i64 = 20;
 /// Ours: RTT_min need not be forgotten sooner than to a tenth of a second.
 const MIN_RTT_GRAIN: Span = Span::from_millis(100);
+/// Of the difference, what a new sample adds to the smoothed RTT. [RFC9002] §5.3.
+const SRTT_DIVISOR: i64 = 8;
+/// The same, by the authors' code. [GenericCC] rtt-window.cc.
+const SRTT_DIVISOR_PANTHEON: i64 = 16;
 /// The standing RTT is sought over a smoothed RTT divided by this. [Copa] §2.1.
 const STANDING_DIVISOR: i64 = 2;
 /// Ours: shorter RTTs count as this, so that a rate can be made of them.
 const MIN_RTT: Span = Span::from_micros(1);
-/// Acknowledgements before anything moves. [genericCC] markoviancc.cc.
+/// Ours: longer RTTs count as this, so that the rate is not zero.
+const MAX_RTT: Span = Span::from_secs(60);
+/// Acknowledgements before anything moves. [GenericCC] markoviancc.cc.
 const PROBE_ACKS: u32 = 19;
-/// Loss counts over so many RTTs... [genericCC] markoviancc.cc.
+/// Loss counts over so many RTTs... [GenericCC] markoviancc.cc.
 const LOSS_RTTS: i64 = 2;
-/// ...of more than so many packets... [genericCC] markoviancc.cc.
+/// ...of more than so many packets... [GenericCC] markoviancc.cc.
 const LOSS_PACKETS: u64 = 20;
-/// ...above this share... [genericCC] markoviancc.cc.
+/// ...above this share... [GenericCC] markoviancc.cc.
 const LOSS_SHARE: f64 = 0.3;
-/// ...and leaves this much of the window. [genericCC] markoviancc.cc.
+/// ...and leaves this much of the window. [GenericCC] markoviancc.cc.
 const LOSS_BETA: f64 = 0.7;
-/// Silence after which it starts anew. [genericCC] ctcp.hh.
+/// Silence after which it starts anew. [GenericCC] ctcp.hh.
 const SILENCE: Span = Span::from_secs(2);
 
 /// Whose rules.
@@ -94,7 +100,7 @@ const SILENCE: Span = Span::from_secs(2);
 pub enum Variant {
     /// The paper's. [Copa].
     Paper,
-    /// The authors' code, as Pantheon ran it. [genericCC].
+    /// The authors' code, as Pantheon ran it. [GenericCC].
     Pantheon,
 }
 
@@ -113,13 +119,13 @@ pub enum Delta {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// δ of the default mode. 0.5 for the paper's variant, [Copa] §2.2; 0.1 for
-    /// Pantheon's, [Pantheon] copa wrapper.
+    /// Pantheon's, [Pantheon] §3.
     pub delta: Option<f64>,
     /// Whether δ is fixed or follows the competition. [Copa] §2.2.
     pub mode: Delta,
     /// Whose rules. Ours: the paper's.
     pub variant: Variant,
-    /// The first window, in packets. [genericCC] markoviancc.cc; [RFC9002] §7.2.
+    /// The first window, in packets. [GenericCC] markoviancc.cc; [RFC9002] §7.2.
     pub initial_window: u32,
     /// Grow on packets the application, not the window, limited. Ours: off;
     /// [RFC9002] §7.8.
@@ -152,7 +158,6 @@ pub struct Copa {
     slow_start: bool,
     velocity: Velocity,
     mode: Mode,
-    srtt: Ewma,
     min_rtt: WindowedMin<Span>,
     standing: WindowedMin<Span>,
     queue: Option<Queue>,
@@ -188,10 +193,10 @@ impl Copa {
     /// Unknown keys; δ or a window out of range.
     pub fn new(start: &Start) -> Result<Self, SettingError> {
         let params: Params = start.settings()?;
-        let (delta, srtt_gain) = match params.variant {
-            Variant::Paper => (params.delta.unwrap_or(0.5), 1.0 / 8.0), // [RFC9002] §5.3.
-            Variant::Pantheon => (params.delta.unwrap_or(0.1), 1.0 / 16.0), // [genericCC].
-        };
+        let delta = params.delta.unwrap_or(match params.variant {
+            Variant::Paper => 0.5,
+            Variant::Pantheon => 0.1,
+        });
         SettingError::unless((1e-3..=10.0).contains(&delta), || {
             format!("delta = {delta} is not between 0.001 and 10; the paper uses 0.5")
         })?;
@@ -212,7 +217,6 @@ impl Copa {
             slow_start: true,
             velocity: Velocity::new(Time::ZERO, initial, 0),
             mode: Mode::new(delta),
-            srtt: Ewma::new(srtt_gain),
             min_rtt: WindowedMin::new(MIN_RTT_WINDOW).with_grain(MIN_RTT_GRAIN),
             standing: WindowedMin::new(Span::ZERO).keeping_newest(),
             queue: None,
@@ -233,8 +237,15 @@ impl Copa {
     }
 
     fn measure(&mut self, now: Time, rtt: Span) {
-        let rtt = rtt.max(MIN_RTT);
-        let srtt = Span::from_secs_f64(self.srtt.push(rtt.secs_f64())).max(MIN_RTT);
+        let rtt = rtt.clamp(MIN_RTT, MAX_RTT);
+        let srtt = self.queue.map_or(rtt, |last| {
+            let news = rtt - last.srtt;
+            last.srtt
+                + match self.params.variant {
+                    Variant::Paper => news / SRTT_DIVISOR,
+                    Variant::Pantheon => news / SRTT_DIVISOR_PANTHEON,
+                }
+        });
         self.min_rtt.push(now, rtt);
         self.standing.set_window(srtt / STANDING_DIVISOR);
         self.standing.push(now, rtt);
@@ -314,7 +325,7 @@ impl Copa {
             heavy.lost += count(feedback.lost.len());
             if now - heavy.since > queue.srtt * LOSS_RTTS {
                 let all = heavy.acked + heavy.lost;
-                let share = crate::units::float(heavy.lost) / crate::units::float(all.max(1));
+                let share = float(heavy.lost) / float(all.max(1));
                 if all > LOSS_PACKETS && share > LOSS_SHARE {
                     self.cwnd = (self.cwnd * LOSS_BETA).max(MIN_WINDOW);
                 }
@@ -342,8 +353,7 @@ impl Controller for Copa {
 
     fn control(&self) -> Control {
         let window = self.mss * self.cwnd;
-        let pace =
-            |queue: Queue| -> Option<Rate> { Some(window.per(queue.standing)? * PACING_GAIN) };
+        let pace = |queue: Queue| (window * PACING_GAIN).per(queue.standing);
         Control {
             window: Some(window),
             pacing: self.queue.and_then(pace),

@@ -61,6 +61,8 @@ const MAX_STEP: f64 = 0.5;
 const SLOW_START_PACING: f64 = 2.0;
 /// Of the window per round trip, otherwise. [Linux] tcp_pacing_ca_ratio.
 const AVOIDANCE_PACING: f64 = 1.2;
+/// Ours: longer RTTs count as this, so that the rate is not zero.
+const MAX_PACED_RTT: Span = Span::from_secs(60);
 
 /// Settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -374,7 +376,7 @@ impl Controller for Cubic {
             } else {
                 AVOIDANCE_PACING
             };
-            Some(window.per(self.smoothed_rtt?)? * gain)
+            Some(window.per(self.smoothed_rtt?.min(MAX_PACED_RTT))? * gain)
         };
         Control {
             window: Some(window),

@@ -8,6 +8,7 @@ use super::{Acked, Controller, Feedback, Lost, PathState, Sent};
 use crate::event::{Ecn, LostBy};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+/// Ours: Ethernet's packets, as in the papers.
 pub(super) const MSS: Bytes = Bytes::new(1500);
 
 /// The pipe, and what the session would know.

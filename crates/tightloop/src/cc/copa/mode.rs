@@ -8,8 +8,8 @@ use super::Variant;
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::units::{Span, Time};
 
-/// Nearly empty: below this share of the range of queueing delays. [Copa] §2.2.
-const NEARLY_EMPTY: f64 = 0.1;
+/// Nearly empty: a queueing delay below its range divided by this. [Copa] §2.2.
+const NEARLY_EMPTY_DIVISOR: i64 = 10;
 /// Round trips without a nearly empty queue that mean competition. [Copa] §2.2.
 const EMPTY_WITHIN: i64 = 5;
 /// Round trips over which the largest RTT is sought. [Copa] §2.2; genericCC
@@ -76,7 +76,7 @@ impl Mode {
             .recent_max
             .get(now)
             .map_or(Span::ZERO, |max| max - sample.min_rtt);
-        let nearly_empty = |rtt: Span| rtt - sample.min_rtt <= range * NEARLY_EMPTY;
+        let nearly_empty = |rtt: Span| rtt - sample.min_rtt <= range / NEARLY_EMPTY_DIVISOR;
         let empties = match variant {
             Variant::Paper => {
                 if self.emptied.is_none() || nearly_empty(sample.standing) {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::cc::pipe::{MSS, Pipe};
 use crate::event::LostBy;
-use crate::units::round;
+use crate::units::{Rate, round};
 
 fn copa(params: toml::Table) -> Copa {
     let start = Start {
