@@ -24,9 +24,10 @@ pub mod fixed;
 mod hystart;
 #[cfg(test)]
 mod pipe;
+pub mod sqp;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA];
+pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a

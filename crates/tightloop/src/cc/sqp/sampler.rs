@@ -1,0 +1,298 @@
+//! The bandwidth sampler: what one frame says about the link.
+
+use serde::{Deserialize, Serialize};
+
+use super::interval::Interval;
+use crate::units::{Bytes, Rate, RemoteTime, Span};
+
+/// The least delay of the window, with the size of the packet that had it.
+/// Ordered by delay.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) struct LeastDelay {
+    /// Arrival minus departure: one-way delay plus an unknown constant. [SQP] Δmin.
+    pub(super) delay: Span,
+    /// The packet's own time on the link is part of the delay.
+    pub(super) size: Bytes,
+}
+
+/// How a frame's bytes and the span of its arrivals are matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FencePost {
+    /// Δmin holds one packet's own time on the link, so the span lacks one
+    /// packet: the bytes that arrived count less the packet behind Δmin.
+    Corrected,
+    /// All bytes over that span: too high by n/(n − 1) for n packets.
+    Literal,
+}
+
+/// What a frame says of which one packet arrived, whose arrival has no spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LonePacket {
+    /// The link carried it in its time at the pacing rate and the time it queued.
+    Queued,
+    /// The link carries the pacing rate.
+    Paced,
+}
+
+/// What a frame said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// The rate of the link, as far as this frame can tell. [SQP] S.
+    pub(super) rate: Rate,
+    /// The rate it was paced at: no frame can tell more. [SQP] m·B.
+    pub(super) paced: Rate,
+    /// The packets it had.
+    pub(super) packets: u32,
+}
+
+/// Eq. 1 and 2 with their constants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sampler {
+    /// m.
+    pub(super) pacing: f64,
+    /// I.
+    pub(super) frame_interval: Span,
+    pub(super) fence_post: FencePost,
+    pub(super) lone_packet: LonePacket,
+    /// No sample exceeds this many times the rate the frame was paced at.
+    pub(super) ceiling: f64,
+}
+
+impl Sampler {
+    /// The sample of a frame; `None` where packets arrived but nobody knows when.
+    pub(super) fn sample(&self, frame: &Interval, least: Option<LeastDelay>) -> Option<Sample> {
+        let paced = frame.bandwidth * self.pacing;
+        let kept = 1.0 - f64::from(frame.lost) / f64::from(frame.packets.max(1));
+        let rate = match (frame.arrived, least) {
+            (None, _) if frame.lost < frame.packets => return None,
+            (Some(arrived), Some(least)) => self.slope(frame, arrived, least, paced, kept),
+            _ => None,
+        };
+        // Clocks too coarse for a slope: nothing was slower than the pacing.
+        let rate = rate.unwrap_or(paced * kept).min(paced * self.ceiling);
+        Some(Sample {
+            rate,
+            paced,
+            packets: frame.packets,
+        })
+    }
+
+    /// γF/(R_end − S_start − Δmin + (R_end − R_start)·(γ − 1)), times the share
+    /// of packets not lost; γ = F_max/F. [SQP] Eq. 2, and Eq. 1 for γ = 1.
+    fn slope(
+        &self,
+        frame: &Interval,
+        (start, end): (RemoteTime, RemoteTime),
+        least: LeastDelay,
+        paced: Rate,
+        kept: f64,
+    ) -> Option<Rate> {
+        let span = end.offset_from(frame.sent) - least.delay;
+        let heard = frame.packet() * u64::from(frame.by_end);
+        if frame.between == 0 {
+            return match self.lone_packet {
+                LonePacket::Paced => None,
+                LonePacket::Queued => {
+                    let queued = span.max(Span::ZERO) + heard.at(paced)?;
+                    Some(heard.per(queued)? * kept)
+                }
+            };
+        }
+        let largest = frame.bandwidth.over(self.frame_interval);
+        let gamma = largest.ratio(frame.size).max(1.0);
+        let (bytes, spread) = match self.fence_post {
+            FencePost::Literal => (frame.size * (gamma * kept), end - start),
+            // Losses need no factor here: only bytes that arrived are counted. The
+            // spread misses a packet too.
+            FencePost::Corrected => (
+                (heard * gamma).saturating_sub(least.size),
+                (end - start) * (f64::from(frame.by_end) / f64::from(frame.between)),
+            ),
+        };
+        bytes
+            .per(span + spread * (gamma - 1.0))
+            .filter(|rate| *rate > Rate::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Time;
+
+    /// On a link of 20 Mbit/s a packet of 1500 bytes takes 0.6 ms.
+    const SAMPLER: Sampler = Sampler {
+        pacing: 2.0,
+        frame_interval: Span::from_millis(15),
+        fence_post: FencePost::Corrected,
+        lone_packet: LonePacket::Queued,
+        ceiling: 1.2,
+    };
+    const LITERAL: Sampler = Sampler {
+        fence_post: FencePost::Literal,
+        lone_packet: LonePacket::Paced,
+        ..SAMPLER
+    };
+    const LEAST: LeastDelay = LeastDelay {
+        delay: Span::from_micros(20_600),
+        size: Bytes::new(1500),
+    };
+
+    fn at(micros: i64) -> RemoteTime {
+        RemoteTime::from_nanos(0) + Span::from_micros(micros)
+    }
+
+    /// Twenty packets at B = 16 Mbit/s, I = 15 ms: F = F_max = 30 kB. They leave
+    /// at 32 and arrive at 20 Mbit/s: the first after 20.6 ms, the last 11.4 later.
+    fn full() -> Interval {
+        Interval {
+            sent: Time::ZERO,
+            bandwidth: Rate::from_mbps(16),
+            size: Bytes::new(30_000),
+            packets: 20,
+            lost: 0,
+            arrived: Some((at(20_600), at(32_000))),
+            by_end: 20,
+            between: 19,
+        }
+    }
+
+    fn rate(sampler: &Sampler, frame: &Interval) -> f64 {
+        let sample = sampler.sample(frame, Some(LEAST)).expect("a sample");
+        sample.rate.mbps_f64()
+    }
+
+    #[track_caller]
+    fn near(value: f64, want: f64) {
+        assert!((value - want).abs() < 1e-3, "{value} is not {want}");
+    }
+
+    #[test]
+    fn equation_1_counts_a_packet_too_many_unless_corrected() {
+        // 30 kB over 32.0 − 20.6 = 11.4 ms is 21.05 Mbit/s; 28.5 kB is 20.
+        near(rate(&LITERAL, &full()), 21.0526);
+        near(rate(&SAMPLER, &full()), 20.0);
+        // A smaller packet behind Δmin had 0.3 ms less of its own on the link.
+        let small = LeastDelay {
+            delay: Span::from_micros(20_300),
+            size: Bytes::new(750),
+        };
+        let sample = SAMPLER.sample(&full(), Some(small)).expect("a sample");
+        near(sample.rate.mbps_f64(), 20.0);
+    }
+
+    #[test]
+    fn equation_2_completes_a_frame_that_the_application_kept_small() {
+        // A quarter of the frame: 5 packets, the last 2.4 ms after the first; γ = 4.
+        let frame = Interval {
+            size: Bytes::new(7_500),
+            packets: 5,
+            arrived: Some((at(20_600), at(23_000))),
+            by_end: 5,
+            between: 4,
+            ..full()
+        };
+        // Corrected: 30 − 1.5 kB over 2.4 + 2.4·(5/4)·3 = 11.4 ms.
+        near(rate(&SAMPLER, &frame), 20.0);
+        // Literal: 30 kB over 2.4 + 2.4·3 = 9.6 ms.
+        near(rate(&LITERAL, &frame), 25.0);
+        // A queue of 5 ms in front of it is charged to the whole frame, not to a
+        // quarter: 28.5 kB over 16.4 ms.
+        let late = Interval {
+            arrived: Some((at(25_600), at(28_000))),
+            ..frame
+        };
+        near(rate(&SAMPLER, &late), 13.9024);
+    }
+
+    #[test]
+    fn a_lost_tail_still_shows_the_rate_of_the_link() {
+        // The last 5 of 20 are lost: the 15th arrived 14·0.6 ms after the first.
+        let frame = Interval {
+            lost: 5,
+            arrived: Some((at(20_600), at(29_000))),
+            by_end: 15,
+            between: 14,
+            ..full()
+        };
+        near(rate(&SAMPLER, &frame), 20.0);
+        // Literal: 30 kB over 8.4 ms, times 3/4.
+        near(rate(&LITERAL, &frame), 21.4286);
+    }
+
+    #[test]
+    fn packets_of_unknown_arrival_at_the_end_are_left_out() {
+        let frame = Interval {
+            arrived: Some((at(20_600), at(29_000))),
+            by_end: 15,
+            between: 14,
+            ..full()
+        };
+        near(rate(&SAMPLER, &frame), 20.0);
+        let none = Interval {
+            arrived: None,
+            by_end: 0,
+            between: 0,
+            ..full()
+        };
+        assert_eq!(SAMPLER.sample(&none, Some(LEAST)), None);
+    }
+
+    #[test]
+    fn arrivals_too_close_to_tell_mean_the_pacing_rate_and_no_more() {
+        // All at once, without any queueing.
+        let at_once = Interval {
+            arrived: Some((at(20_600), at(20_600))),
+            ..full()
+        };
+        near(rate(&SAMPLER, &at_once), 32.0);
+        // 28.5 kB over 1 ms would be 228 Mbit/s: at most 1.2 times the pace.
+        let noisy = Interval {
+            arrived: Some((at(20_600), at(21_600))),
+            ..full()
+        };
+        near(rate(&SAMPLER, &noisy), 38.4);
+        let unseen = SAMPLER.sample(&full(), None).expect("a sample");
+        near(unseen.rate.mbps_f64(), 32.0);
+    }
+
+    #[test]
+    fn a_lone_packet_is_slowed_by_what_it_queued() {
+        let lone = |queued: i64| Interval {
+            bandwidth: Rate::from_kbps(600),
+            size: Bytes::new(1_125),
+            packets: 1,
+            arrived: Some((at(20_600 + queued), at(20_600 + queued))),
+            by_end: 1,
+            between: 0,
+            ..full()
+        };
+        // Paced at 1.2 Mbit/s it takes 7.5 ms; with as much of a queue, half the rate.
+        near(rate(&SAMPLER, &lone(0)), 1.2);
+        near(rate(&SAMPLER, &lone(7_500)), 0.6);
+        near(rate(&LITERAL, &lone(7_500)), 1.2);
+    }
+
+    #[test]
+    fn a_frame_of_which_nothing_arrived_says_zero() {
+        let gone = Interval {
+            lost: 20,
+            arrived: None,
+            by_end: 0,
+            between: 0,
+            ..full()
+        };
+        near(rate(&SAMPLER, &gone), 0.0);
+        // One of 20 arrived, without queueing: a twentieth of the pace.
+        let nearly = Interval {
+            lost: 19,
+            arrived: Some((at(20_600), at(20_600))),
+            by_end: 1,
+            ..gone
+        };
+        near(rate(&SAMPLER, &nearly), 1.6);
+        near(rate(&LITERAL, &nearly), 1.6);
+    }
+}
