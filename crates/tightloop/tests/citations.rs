@@ -10,7 +10,7 @@ use source::{Comment, Source, closing, document, fields, is_name, name_at, sourc
 const SRC: &str = "crates/tightloop/src";
 
 /// Where algorithms live: their constants and settings need a source.
-const ALGORITHMS: &[&str] = &["cc/", "link/", "paths/", "session/", "video/"];
+const ALGORITHMS: &[&str] = &["cc/", "link/", "paths/", "session/", "traffic/", "video/"];
 
 /// Files whose numbers are a format's own definition.
 const FORMATS: &[&str] = &["session/wire.rs"];
