@@ -10,7 +10,7 @@ use source::{Comment, Source, closing, document, fields, is_name, name_at, sourc
 const SRC: &str = "crates/tightloop/src";
 
 /// Where algorithms live: their constants and settings need a source.
-const ALGORITHMS: &[&str] = &["cc/", "link/", "paths/", "session/", "video/"];
+const ALGORITHMS: &[&str] = &["cc/", "link/", "paths/", "session/", "traffic/", "video/"];
 
 /// Files whose numbers are a format's own definition.
 const FORMATS: &[&str] = &["session/wire.rs"];
@@ -100,13 +100,13 @@ fn every_controller_explains_itself_under_four_headings() {
 fn keys_are_told_from_links_code_and_brackets() {
     let found = |text: &str| keys(text).collect::<Vec<_>>();
     assert_eq!(
-        found("gain 1/8. [RFC9002] §5.3, see [MPTCP-Scheduling]."),
-        ["RFC9002", "MPTCP-Scheduling"]
+        found("gain 1/8. [RFC9002] §5.3, see [MPTCP-Scheduling], [genericCC]."),
+        ["RFC9002", "MPTCP-Scheduling", "genericCC"]
     );
     for text in [
         "see [`Acked`] and [`Acked`](super::Acked)",
         "see [Acked](super::Acked) and [Acked][super::Acked]",
-        "uniform in [0, 1), element a[N] of `x[Key]`",
+        "uniform in [0, 1), element a[N] of `x[Key]`, [workspace]",
         "a link's target:\n[Acked]: super::Acked",
     ] {
         assert_eq!(found(text), [""; 0], "{text}");
@@ -245,7 +245,8 @@ fn keys(text: &str) -> impl Iterator<Item = String> {
         let key = &plain[open + 1..open + 1 + length];
         let before = plain[..open].bytes().next_back();
         let after = plain[open + length + 2..].bytes().next();
-        let named = key.starts_with(|c: char| c.is_ascii_uppercase())
+        let named = key.starts_with(|c: char| c.is_ascii_alphabetic())
+            && key.contains(|c: char| c.is_ascii_uppercase())
             && key.bytes().all(|byte| is_name(byte) || byte == b'-')
             && key.len() > 1;
         let link = matches!(after, Some(b'(' | b'[' | b':')) || before == Some(b']');

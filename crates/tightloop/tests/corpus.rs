@@ -10,7 +10,12 @@ mod targets;
 /// A target, by the name of its folder.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: &[Target] = &[("controller", targets::controller)];
+const TARGETS: &[Target] = &[
+    ("controller", targets::controller),
+    ("scenario", targets::scenario),
+    ("trace", targets::trace),
+    ("wire", targets::wire),
+];
 
 #[test]
 fn every_kept_input_is_survived() {

@@ -122,14 +122,12 @@ fn quoted(cell: &str) -> impl Iterator<Item = String> {
 
 /// One line for each use the table does not allow.
 fn violations(table: &Table, files: &[Source]) -> Vec<String> {
-    let tests_only = test_modules(files);
     let mut faults = Vec::new();
     for file in files {
         let parts = module_of(&file.name);
-        if parts.is_empty() || tests_only.contains(&parts) {
+        let Some(module) = parts.first() else {
             continue;
-        }
-        let module = &parts[0];
+        };
         let allowed = table.get(module);
         for (at, used) in uses(&file.shipped, parts.len()) {
             let known = table.contains_key(&used);
@@ -155,27 +153,6 @@ fn module_of(name: &str) -> Vec<String> {
         .filter(|part| !["lib", "mod"].contains(part))
         .map(str::to_owned)
         .collect()
-}
-
-/// Modules with a file of their own that exist in tests only.
-fn test_modules(files: &[Source]) -> BTreeSet<Vec<String>> {
-    let mut modules = BTreeSet::new();
-    for file in files {
-        for at in words(&file.code, "mod") {
-            let blanked = !file.shipped[at..].starts_with("mod");
-            let name = name_at(&file.code, at + "mod ".len());
-            if blanked && file.code[at..].trim_start_matches(is_path).starts_with(';') {
-                let mut parts = module_of(&file.name);
-                parts.push(name.to_owned());
-                modules.insert(parts);
-            }
-        }
-    }
-    modules
-}
-
-fn is_path(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == ' '
 }
 
 /// Top-level modules a file of this depth reaches by `crate::` or by climbing.

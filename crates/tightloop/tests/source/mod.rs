@@ -22,7 +22,8 @@ pub(crate) struct Source {
     /// The text with comments, strings and characters blanked, byte for byte
     /// and line for line.
     pub(crate) code: String,
-    /// `code` with items under `#[cfg(test)]` blanked too.
+    /// `code` with items under `#[cfg(test)]` blanked too; empty for a file that
+    /// only tests use.
     pub(crate) shipped: String,
     /// Its comments, in order.
     pub(crate) comments: Vec<Comment>,
@@ -44,11 +45,37 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let mut names = Vec::new();
     collect(&workspace().join(folder), folder, &mut names);
     names.sort();
-    names
+    let mut files: Vec<Source> = names
         .into_iter()
         .map(|name| {
             let text = document(&name);
             Source::new(name, text)
+        })
+        .collect();
+    let tests_only: Vec<String> = files.iter().flat_map(test_files).collect();
+    for file in &mut files {
+        if tests_only.contains(&file.name) {
+            file.shipped = String::new();
+        }
+    }
+    files
+}
+
+/// The files of modules that a file declares for tests only.
+fn test_files(file: &Source) -> Vec<String> {
+    let stem = file.name.trim_end_matches(".rs");
+    let folder = match stem.rsplit_once('/') {
+        Some((folder, "lib" | "main" | "mod")) => folder,
+        _ => stem,
+    };
+    words(&file.code, "mod")
+        .filter(|at| !file.shipped[*at..].starts_with("mod"))
+        .flat_map(|at| {
+            let name = name_at(&file.code, at + "mod ".len());
+            [
+                format!("{folder}/{name}.rs"),
+                format!("{folder}/{name}/mod.rs"),
+            ]
         })
         .collect()
 }
