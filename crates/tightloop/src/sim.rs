@@ -86,6 +86,7 @@ pub struct World {
     clocks: Vec<(FlowId, Clock)>,
     engine: Engine,
     started: bool,
+    watched: bool,
     /// The cargo of datagrams that have arrived, used again.
     #[allow(clippy::vec_box)] // The boxes themselves are what is used again.
     spare: Vec<Box<Cargo>>,
@@ -130,6 +131,7 @@ impl World {
             clocks: Vec::new(),
             engine: Engine::new(0),
             started: false,
+            watched: false,
             spare: Vec::new(),
             packets: 0,
             malformed: 0,
@@ -231,6 +233,7 @@ impl World {
             clocks: self.clocks.clone(),
             engine: self.engine.clone(),
             started: self.started,
+            watched: self.watched,
             spare: Vec::new(),
             packets: self.packets,
             malformed: self.malformed,
@@ -242,6 +245,7 @@ impl World {
         if !self.started {
             self.start(log);
         }
+        self.watch(log);
         while let Some((due, component)) = self.engine.first()
             && due <= until
         {
@@ -253,24 +257,11 @@ impl World {
             }
         }
         self.now = self.now.max(until);
-        if log.on() {
-            for link in &mut self.links {
-                link.finish(until, log);
-            }
-        }
     }
 
     fn start(&mut self, log: &mut Log<'_>) {
         self.started = true;
         self.engine = Engine::new(self.links.len() + self.hosts.len());
-        if log.on() {
-            for (at, link) in self.links.iter_mut().enumerate() {
-                // The log is in the order of time, so every change is an event.
-                link.set_watched(true);
-                link.finish(self.now, log);
-                self.engine.set(at, link.next_event());
-            }
-        }
         for &(flow, clock) in &self.clocks {
             log.emit(self.now, || Event::Clock {
                 flow,
@@ -280,6 +271,22 @@ impl World {
         }
         for host in 0..self.hosts.len() {
             self.drain(host, log);
+        }
+    }
+
+    /// While somebody listens, every change of a link is an event, so that the
+    /// log is in the order of time.
+    fn watch(&mut self, log: &mut Log<'_>) {
+        if self.watched == log.on() {
+            return;
+        }
+        self.watched = log.on();
+        for (at, link) in self.links.iter_mut().enumerate() {
+            link.set_watched(self.watched);
+            // What nobody heard is not told afterwards.
+            link.finish(self.now, &mut Log::off());
+            link.finish(self.now, log);
+            self.engine.set(at, link.next_event());
         }
     }
 

@@ -275,8 +275,11 @@ impl Sender {
         }
         path.controller.on_feedback(now, feedback, &state);
         self.scheduler.on_feedback(now, path.id, feedback);
-        if log.on() && now >= path.gauged + GAUGE_INTERVAL {
+        let due = now >= path.gauged + GAUGE_INTERVAL;
+        if due {
             path.gauged = now;
+        }
+        if due && log.on() {
             let (flow, id) = (self.settings.flow, path.id);
             path.controller.inspect(&mut |name, value| {
                 log.emit(now, || Event::Gauge {
