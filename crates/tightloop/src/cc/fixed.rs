@@ -8,7 +8,7 @@
 //! None.
 //!
 //! # Law
-//! `pacing`, `window` and `target` are the settings, for ever.
+//! `pacing`, `window`, `floor` and `target` are the settings, for ever.
 //!
 //! # Departures
 //! None: there is no paper.
@@ -37,6 +37,8 @@ pub struct Params {
     pub pacing: Option<Rate>,
     /// Ceiling on bytes in flight; none by default.
     pub window: Option<Bytes>,
+    /// Keep sending at least this, with filler; nothing by default.
+    pub floor: Option<Rate>,
 }
 
 impl Default for Params {
@@ -45,6 +47,7 @@ impl Default for Params {
             target: Rate::from_mbps(1),
             pacing: None,
             window: None,
+            floor: None,
         }
     }
 }
@@ -79,7 +82,7 @@ impl Controller for Fixed {
         Control {
             window: self.params.window,
             pacing: self.params.pacing,
-            floor: None,
+            floor: self.params.floor,
             target: Some(self.params.target),
         }
     }
