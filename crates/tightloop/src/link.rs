@@ -50,6 +50,7 @@ use crate::event::{Cause, Event, FlowId, LinkId, Log};
 use crate::units::{Bytes, Span, Time};
 
 mod advance;
+pub mod alphartc;
 pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
@@ -58,6 +59,7 @@ pub mod formats;
 pub mod generate;
 pub mod impair;
 pub mod limit;
+mod netem;
 pub mod queue;
 pub mod series;
 pub mod service;
