@@ -49,6 +49,8 @@
 use crate::event::{Cause, Event, FlowId, LinkId, Log};
 use crate::units::{Bytes, Span, Time};
 
+mod advance;
+pub mod alphartc;
 pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
@@ -57,6 +59,7 @@ pub mod formats;
 pub mod generate;
 pub mod impair;
 pub mod limit;
+mod netem;
 pub mod queue;
 pub mod series;
 pub mod service;
@@ -71,7 +74,7 @@ pub use settings::Settings;
 pub use trace::Trace;
 
 use impair::Fate;
-use trace::{DEVICE_HEADER, FULL_PACKET, OPPORTUNITY};
+use trace::{DEVICE_HEADER, OPPORTUNITY};
 
 /// A link. See the module's text for its parts.
 #[derive(Clone, Debug)]
@@ -276,136 +279,6 @@ impl<P: Packet> Link<P> {
             size,
             waiting: self.queue.bytes(),
         });
-    }
-
-    /// Brings the link up to `now`, which is nearly always no work at all.
-    #[inline]
-    fn advance(&mut self, now: Time, log: &mut Log<'_>) {
-        let change = match &self.service {
-            Service::Unlimited => return,
-            Service::Steps(steps) => steps.next_change(),
-            Service::Opportunities(opportunities) => opportunities.next(),
-        };
-        let reached = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        if reached(self.due) || reached(change) || (log.on() && !self.announced) {
-            match self.service {
-                Service::Unlimited => {}
-                Service::Steps(_) => self.serve_steps(now, log),
-                Service::Opportunities(_) => self.serve_opportunities(now, log),
-            }
-        }
-    }
-
-    fn serve_steps(&mut self, now: Time, log: &mut Log<'_>) {
-        if log.on() && !self.announced {
-            self.announced = true;
-            self.tell_capacity(log);
-        }
-        while let Some(due) = self.due
-            && due <= now
-        {
-            self.change_rate(due, log);
-            if let Some(parcel) = self.serving.take() {
-                log.emit(due, || left(self.id, &parcel, self.began, due));
-                self.flight.push(due, parcel.packet);
-            }
-            self.begin(due, log);
-        }
-        self.change_rate(now, log);
-    }
-
-    /// Takes the next packet from the queue into service.
-    #[inline]
-    fn begin(&mut self, now: Time, log: &mut Log<'_>) {
-        let Service::Steps(steps) = &mut self.service else {
-            return;
-        };
-        let judge = &mut Judge { id: self.id, log };
-        self.serving = self.queue.pop(now, Some(steps.rate()), judge);
-        self.began = now;
-        self.due = match &self.serving {
-            Some(parcel) => steps.finish(now, parcel.size),
-            None => None,
-        };
-    }
-
-    #[inline]
-    fn change_rate(&mut self, now: Time, log: &mut Log<'_>) {
-        if let Service::Steps(steps) = &self.service
-            && steps.next_change().is_some_and(|at| at <= now)
-        {
-            self.step(now, log);
-        }
-    }
-
-    /// Puts every step up to `now` into force.
-    fn step(&mut self, now: Time, log: &mut Log<'_>) {
-        while let Service::Steps(steps) = &mut self.service
-            && steps.next_change().is_some_and(|at| at <= now)
-        {
-            let before = steps.rate();
-            steps.advance();
-            if steps.rate() != before {
-                self.tell_capacity(log);
-            }
-        }
-    }
-
-    fn tell_capacity(&self, log: &mut Log<'_>) {
-        if let Service::Steps(steps) = &self.service {
-            log.emit(steps.since(), || Event::Capacity {
-                link: self.id,
-                rate: steps.rate(),
-            });
-        }
-    }
-
-    fn serve_opportunities(&mut self, now: Time, log: &mut Log<'_>) {
-        while let Service::Opportunities(opportunities) = &mut self.service
-            && let Some(at) = opportunities.next()
-            && at <= now
-        {
-            opportunities.advance();
-            log.emit(at, || Event::Opportunity {
-                link: self.id,
-                size: FULL_PACKET,
-            });
-            if self.due.is_some() {
-                let next = opportunities.next();
-                self.carry(at, log);
-                let somebody = self.serving.is_some() || self.queue.packets() > 0;
-                self.due = next.filter(|_| somebody);
-            }
-        }
-    }
-
-    /// Uses one opportunity for whoever waits.
-    fn carry(&mut self, now: Time, log: &mut Log<'_>) {
-        let Service::Opportunities(opportunities) = &mut self.service else {
-            return;
-        };
-        let mut room = OPPORTUNITY;
-        while room > Bytes::ZERO {
-            if self.serving.is_none() {
-                let judge = &mut Judge { id: self.id, log };
-                let rate = Some(opportunities.rate(now));
-                self.serving = self.queue.pop(now, rate, judge);
-                let Some(parcel) = &self.serving else {
-                    return;
-                };
-                self.began = now;
-                self.rest = parcel.size + DEVICE_HEADER;
-            }
-            let carried = room.min(self.rest);
-            room -= carried;
-            self.rest -= carried;
-            if self.rest == Bytes::ZERO
-                && let Some(parcel) = self.serving.take()
-            {
-                log.emit(now, || left(self.id, &parcel, self.began, now));
-                self.flight.push(now, parcel.packet);
-            }
-        }
     }
 }
 

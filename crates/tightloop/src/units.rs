@@ -468,6 +468,21 @@ impl Work {
         }))
     }
 
+    /// The mean rate that does this in a span, rounded down; `None` for a span
+    /// that is not positive.
+    #[must_use]
+    pub const fn per(self, span: Span) -> Option<Rate> {
+        if span.0 <= 0 {
+            return None;
+        }
+        let rate = self.0 / span.0 as u128;
+        Some(Rate(if rate > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            rate as u64
+        }))
+    }
+
     /// What remains after some of it is done; zero where `done` is more.
     #[must_use]
     pub const fn less(self, done: Self) -> Self {
@@ -1006,6 +1021,7 @@ mod tests {
             let part = Span::from_nanos(i64::from(nanos)).min(whole);
             let rest = size.work().less(rate.work(part)).at(rate).expect("a positive rate");
             prop_assert_eq!(part + rest, whole);
+            prop_assert_eq!(rate.work(part).per(part), part.is_positive().then_some(rate));
         }
 
         #[test]

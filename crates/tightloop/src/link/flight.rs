@@ -52,7 +52,7 @@ const fn three() -> f64 {
     3.0
 }
 
-/// Below this many standard deviations, most draws would be drawn again.
+/// Ours: below this, most draws of a Gaussian would be drawn again.
 const SMALLEST_CUT: f64 = 0.5;
 
 impl Jitter {

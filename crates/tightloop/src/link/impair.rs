@@ -26,12 +26,12 @@ pub struct GilbertElliott {
     /// The chance of loss in the good state.
     #[serde(default)]
     pub loss_good: f64,
-    /// The chance of loss in the bad state.
+    /// The chance of loss in the bad state. [GilbertElliott], Gilbert's own: 1.
     #[serde(default = "certain")]
     pub loss_bad: f64,
 }
 
-/// Gilbert's own model: every packet of the bad state is lost.
+/// Every packet of the bad state is lost.
 const fn certain() -> f64 {
     1.0
 }
