@@ -12,7 +12,8 @@ use tightloop::cc::{
     ALGORITHMS, Acked, Arrival, Control, Controller, DeliveryRate, Feedback, Lost, PathState,
     Report, Reporter, Sent, Start,
 };
-use tightloop::event::{Ecn, Fragment, FrameId, Kind, LostBy};
+use tightloop::event::{Ecn, Event, Fragment, FrameId, Kind, Log, LostBy, Sink};
+use tightloop::scenario::Scenario;
 use tightloop::units::{Bytes, Rate, RemoteTime, Span, Time, count};
 
 const MSS: Bytes = Bytes::new(1500);
@@ -25,8 +26,9 @@ const MAX_RATE: Rate = Rate::from_bps(100_000_000_000_000_000);
 const VARIANTS: &[(&str, &str)] = &[
     ("cubic", "paced = true"),
     ("cubic", "hystart = false"),
-    ("copa", "mode = \"fixed\""),
-    ("copa", "variant = \"pantheon\""),
+    ("copa", "restart_at_turn = false"),
+    ("copa", "variant = \"pantheon\"\nmode = \"auto\""),
+    ("copa", "mode = \"auto\""),
     ("copa", "grow_when_app_limited = true"),
 ];
 
@@ -332,7 +334,11 @@ fn check_sane(control: &Control, timer: Option<Time>) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_happens_the_control_is_sane(ops in ops()) {
@@ -394,6 +400,70 @@ proptest! {
             }
         }
     }
+}
+
+const HALF: Span = Span::from_millis(500);
+
+/// What left the bottleneck, by half seconds.
+#[derive(Default)]
+struct Halves(Vec<Bytes>);
+
+impl Sink for Halves {
+    fn record(&mut self, at: Time, event: &Event) {
+        if let Event::Left { link, size, .. } = event
+            && link.0 == 0
+        {
+            let half = usize::try_from(at.since_epoch().as_nanos() / HALF.as_nanos()).unwrap_or(0);
+            if half >= self.0.len() {
+                self.0.resize(half + 1, Bytes::ZERO);
+            }
+            self.0[half] += *size;
+        }
+    }
+}
+
+/// The rate of a video flow before an outage from 10 to 12 s, and the best rate
+/// of any second that ends within 5 s of its end.
+fn across_an_outage(name: &str, params: &str) -> (f64, f64) {
+    let text = format!(
+        "name = \"outage\"\nduration = \"17 s\"\n\
+         [link.a]\nsteps = [[\"0 s\", \"20 Mbit/s\"], [\"10 s\", \"0 bit/s\"], [\"12 s\", \"20 Mbit/s\"]]\n\
+         delay = \"20 ms\"\nqueue = {{ kind = \"drop_tail\", packets = 200 }}\n\
+         [link.b]\ndelay = \"20 ms\"\n\
+         [[flow]]\npath = {{ links = [\"a\"], back = [\"b\"] }}\n\
+         [flow.cc]\nname = \"{name}\"\n{params}\n"
+    );
+    let scenario: Scenario = toml::from_str(&text).expect("a scenario");
+    let mut built = scenario.build(&|_| None).expect("a world");
+    let mut halves = Halves::default();
+    built.world.run(scenario.end(), &mut Log::to(&mut halves));
+    halves.0.resize(34, Bytes::ZERO);
+    let mbps = |halves: &[Bytes]| {
+        let bytes: Bytes = halves.iter().copied().sum();
+        let length = HALF * i64::try_from(halves.len()).expect("few");
+        bytes.per(length).expect("some time").mbps_f64()
+    };
+    let after = halves.0[24..].windows(2).map(mbps).fold(0.0, f64::max);
+    (mbps(&halves.0[12..20]), after)
+}
+
+#[test]
+fn a_former_rate_is_regained_within_five_seconds_of_an_outage() {
+    let mut faults = vec![];
+    let defaults = ALGORITHMS.iter().map(|algorithm| (algorithm.name, ""));
+    for (name, params) in defaults.chain(VARIANTS.iter().copied()) {
+        let (before, after) = across_an_outage(name, params);
+        assert!(
+            before > 0.5,
+            "{name} {params} had no rate to lose: {before} Mbit/s"
+        );
+        if after < 0.8 * before {
+            faults.push(format!(
+                "{name} {params}: {before:.2} then {after:.2} Mbit/s"
+            ));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]

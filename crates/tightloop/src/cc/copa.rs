@@ -31,6 +31,14 @@
 //! takes 30 % of the window; two silent seconds start it anew.
 //!
 //! # Departures
+//! - A turn at v > 1 starts a new window, so that the speed is kept for one round
+//!   trip and then gone. By the paper's text the speed found on the way up may
+//!   double once more and rules the way down for up to two round trips; at some δ
+//!   and rates (0.25 at 12 Mbit/s, 40 ms) the loop then swings with a period of
+//!   eight round trips and leaves a quarter of the link unused for ever.
+//!   `restart_at_turn = false` is the text.
+//! - Mode switching is off by default: without a competitor it may find one in
+//!   its own queue (a drop from 20 to 5 Mbit/s is enough), and then stays.
 //! - v/δ stays within the window, as in genericCC: at most a doubling per round
 //!   trip. The paper sets no limit.
 //! - *Nearly empty* includes equality, or a path without any queue would never
@@ -119,12 +127,15 @@ pub enum Delta {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// δ of the default mode. 0.5 for the paper's variant, [Copa] §2.2; 0.1 for
-    /// Pantheon's, [Pantheon] §3.
+    /// Pantheon's, [Pantheon].
     pub delta: Option<f64>,
-    /// Whether δ is fixed or follows the competition. [Copa] §2.2.
+    /// Whether δ is fixed or follows the competition. Ours: fixed; see Departures.
     pub mode: Delta,
     /// Whose rules. Ours: the paper's.
     pub variant: Variant,
+    /// A turn at v > 1 starts a new window. Ours: on; see Departures. Pantheon's
+    /// variant has no such thing.
+    pub restart_at_turn: bool,
     /// The first window, in packets. [GenericCC] markoviancc.cc; [RFC9002] §7.2.
     pub initial_window: u32,
     /// Grow on packets the application, not the window, limited. Ours: off;
@@ -138,8 +149,9 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             delta: None,
-            mode: Delta::Auto,
+            mode: Delta::Fixed,
             variant: Variant::Paper,
+            restart_at_turn: true,
             initial_window: 10,
             grow_when_app_limited: false,
             max_window: Bytes::new(1 << 30),
@@ -294,6 +306,9 @@ impl Copa {
             }
             self.slow_start = false;
             self.velocity = Velocity::new(now, self.cwnd, self.next_number);
+        }
+        if self.params.restart_at_turn && self.params.variant == Variant::Paper {
+            self.velocity.turn(up, self.cwnd, self.next_number);
         }
         let step = self.velocity.value() * packets / (delta * self.cwnd);
         if !up {

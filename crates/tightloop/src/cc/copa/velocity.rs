@@ -23,6 +23,8 @@ pub(super) struct Velocity {
     cwnd_then: f64,
     /// The paper's window ends when this packet, or a later one, is acknowledged.
     window_end: u64,
+    /// The window under way began with a turn at speed.
+    turning: bool,
     /// Steps up less steps down since the last update. The authors' measure.
     steps: i64,
     updated: Time,
@@ -37,6 +39,7 @@ impl Velocity {
             same: 0,
             cwnd_then: cwnd,
             window_end: next_number,
+            turning: false,
             steps: 0,
             updated: now,
         }
@@ -59,9 +62,27 @@ impl Velocity {
         }
     }
 
-    /// A step of the window was taken.
+    /// A step of the window is about to be taken.
     pub(super) const fn count(&mut self, up: bool) {
         self.steps += if up { 1 } else { -1 };
+    }
+
+    /// The next step goes up or down. Where that turns a movement at speed, the
+    /// window starts anew: the speed takes back what was overshot in the round
+    /// trip before the turn showed, and no more. A second turn within that
+    /// window ends it at once.
+    pub(super) fn turn(&mut self, up: bool, cwnd: f64, next_number: u64) {
+        let way = Some(if up { Direction::Up } else { Direction::Down });
+        if self.value <= 1.0 || (way == self.direction) != self.turning {
+            return;
+        }
+        self.turning = !self.turning;
+        if !self.turning {
+            self.value = 1.0;
+            self.same = 0;
+        }
+        self.cwnd_then = cwnd;
+        self.window_end = next_number;
     }
 
     fn by_window(&mut self, ack: &Ack) {
@@ -82,6 +103,7 @@ impl Velocity {
             self.same = 0;
         }
         self.direction = direction;
+        self.turning = false;
         self.cwnd_then = ack.cwnd;
         self.window_end = ack.next_number;
     }
@@ -164,6 +186,40 @@ mod tests {
             [1.0, 2.0, 4.0, 8.0, 8.0, 1.0, 2.0],
             "16 would exceed 150 packets times 0.1, so it is halved"
         );
+    }
+
+    #[test]
+    fn a_turn_at_speed_lasts_one_window() {
+        let mut velocity = Velocity::new(Time::ZERO, 100.0, 0);
+        let mut window = |velocity: &mut Velocity, number, cwnd| {
+            let ack = Ack {
+                now: Time::ZERO,
+                number,
+                next_number: number + 10,
+                rtt: Span::from_millis(40),
+                cwnd,
+                delta: 0.5,
+            };
+            velocity.on_acked(&ack, Variant::Paper);
+            velocity.value()
+        };
+        let climb = [
+            (0, 110.0),
+            (10, 120.0),
+            (20, 130.0),
+            (30, 140.0),
+            (40, 180.0),
+        ];
+        let speeds = climb.map(|(number, cwnd)| window(&mut velocity, number, cwnd));
+        assert_eq!(speeds[3..], [2.0, 4.0]);
+        // Half-way to packet 50 the way turns: the speed stays until packet 55.
+        velocity.turn(true, 220.0, 54);
+        velocity.turn(false, 220.0, 55);
+        assert_eq!(window(&mut velocity, 50, 190.0), 4.0);
+        assert_eq!(window(&mut velocity, 55, 180.0), 1.0);
+        // At rest a turn is nothing to note.
+        velocity.turn(true, 180.0, 70);
+        assert_eq!(velocity.window_end, 65);
     }
 
     #[test]
