@@ -10,15 +10,22 @@ use tightloop::session::sender::{self, Application, Sender, Video};
 use tightloop::session::wire::{Header, Message, MessageType, message_type};
 use tightloop::session::{Buffer, Endpoint, Received, Transmit, feedback};
 use tightloop::settings::Params;
-use tightloop::units::{Bytes, Span, Time};
+use tightloop::units::{Bytes, Rate, Span, Time};
 use tightloop::video::follow::FOLLOW;
 use tightloop::video::model::ideal::IDEAL;
 use tightloop::video::playout::{Playout, PlayoutSettings};
-use tightloop::video::source::{Source, SourceSettings};
+use tightloop::video::source::{Cap, Source, SourceSettings};
 use tightloop::video::{RateControl, VideoStart};
 
-/// Datagrams that leave in one step; more at one moment would be for ever.
-const STUCK: usize = 100_000;
+/// What the camera's application can use: this network has no bottleneck.
+const MOST: Cap = Cap {
+    from: Time::ZERO,
+    to: Time::from_secs(1_000_000),
+    max_rate: Rate::from_mbps(20),
+};
+
+/// More datagrams than this at one moment would be for ever.
+const STUCK: usize = 10_000;
 
 /// Bytes from the network are read or refused, by themselves and in the middle
 /// of a call. What was read is written and read again as the same message.
@@ -81,12 +88,12 @@ struct Call {
 impl Call {
     fn new(algorithm: usize) -> Self {
         let controller = || (ALGORITHMS[algorithm].new)(&Start::plain()).expect("good defaults");
-        let source = Source::new(
-            SourceSettings::default(),
-            Time::ZERO,
-            Stream::named(1, "camera"),
-        )
-        .expect("good defaults");
+        let settings = SourceSettings {
+            caps: vec![MOST],
+            ..SourceSettings::default()
+        };
+        let source =
+            Source::new(settings, Time::ZERO, Stream::named(1, "camera")).expect("good settings");
         let interval = source.frame_interval();
         let start = VideoStart {
             params: Params::new(),
