@@ -4,11 +4,11 @@ use super::{Spread, Window, steps};
 use crate::units::{Bytes, Span, Time, count, float};
 
 /// The bins that throughput is averaged in for fairness and for Pantheon's
-/// plots. \[SQP\] §6.7, \[Pantheon\] §4.
+/// plots. [SQP] §6.7, [Pantheon] §4.
 pub(super) const BIN: Span = Span::from_millis(500);
 
 /// Jain's index of fairness, (Σx)² / (n Σx²): one where all are equal, 1/n
-/// where one has everything. Nothing where nobody has anything. \[Jain\]
+/// where one has everything. Nothing where nobody has anything. [Jain]
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();

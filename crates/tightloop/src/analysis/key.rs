@@ -2,7 +2,6 @@
 
 use super::metrics::{Read, STATISTICS};
 use super::{METRICS, Metric, Names, Report, Value, slots};
-use crate::units::count;
 
 /// A key that was understood: a metric of a certain flow or link.
 #[derive(Clone, Copy, Debug)]
@@ -274,29 +273,18 @@ fn keys_like(pattern: &str, text: &str, names: &Names) -> Vec<String> {
 pub fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     /// How many names a person reads.
     const MOST: usize = 3;
-    let rank = |name: &'a str| (!name.starts_with(text), distance(text, name), name);
+    let rank = |name: &'a str| {
+        (
+            !name.starts_with(text),
+            strsim::osa_distance(text, name),
+            name,
+        )
+    };
     let mut ranked: Vec<_> = names.map(rank).collect();
     ranked.sort_unstable();
     ranked.dedup();
     let best = ranked.into_iter().take(MOST);
     best.map(|(_, _, name)| name.to_owned()).collect()
-}
-
-/// How many letters one must insert, delete or replace to come from one text to
-/// another (Levenshtein's distance).
-fn distance(from: &str, to: &str) -> u64 {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<u64> = (0..=count(to.len())).collect();
-    for (place, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = count(place + 1);
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + u64::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -397,18 +385,5 @@ mod tests {
         }
         assert_eq!(report.get("flow.game.owd.p95"), Ok(Value::Nothing));
         assert_eq!(report.get("flow.game.path.3.sending"), Ok(Value::Nothing));
-    }
-
-    #[test]
-    fn distance_counts_letters_inserted_deleted_or_replaced() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(
-            (
-                distance("", "owd"),
-                distance("owd", ""),
-                distance("owd", "owd")
-            ),
-            (3, 3, 0)
-        );
     }
 }

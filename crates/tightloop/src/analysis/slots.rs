@@ -1,5 +1,5 @@
 //! What a controller did in groups of frame slots, and the delay that frames
-//! of an even bitrate would have had. \[SQP\] §6.2
+//! of an even bitrate would have had. [SQP] §6.2
 //!
 //! Time is cut into slots of one frame interval, and slots into groups of n, one
 //! after the other. A group's *bitrate* is what was sent in it. Suppose now that
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use super::{Samples, SlotReport, Spread, Window, steps};
 use crate::units::{Bytes, Span, Time, count, index};
 
-/// Slots in a group. \[SQP\] §6.2
+/// Slots in a group. [SQP] §6.2
 pub(super) const GROUPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Slots in a block: every group lies within one.
 const BLOCK: usize = 32;

@@ -2,12 +2,12 @@
 //!
 //! A link's capacity drops from `before` to `after` = `before` / r. Until the
 //! news has reached the sender and what was already under way has arrived, a
-//! time d later, data comes in r times as fast as it leaves. \[SpikeBound\]
+//! time d later, data comes in r times as fast as it leaves. [SpikeBound]
 
 use super::{SpikeReport, Window};
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// How long after a drop its spike is looked for. \[SpikeBound\] §4, counted
+/// How long after a drop its spike is looked for. [SpikeBound] §4, counted
 /// from the actual drop.
 pub const AFTER: Span = Span::from_secs(5);
 /// How long before a drop throughput is averaged to correct r for a sender

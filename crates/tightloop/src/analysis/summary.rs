@@ -56,7 +56,7 @@ impl Summary {
     }
 
     /// Sets the length of the slots in which bitrates are counted; without
-    /// this 1/60 s, as in \[SQP\] §6.2. To be called before the run.
+    /// this 1/60 s, as in [SQP] §6.2. To be called before the run.
     #[must_use]
     pub fn with_slot(mut self, slot: Span) -> Self {
         self.slot = slot.max(Span::from_millis(1));
