@@ -29,14 +29,16 @@ mod band;
 mod fairness;
 mod frames;
 mod key;
-// pub mod life;
+pub mod life;
 mod links;
 mod metrics;
+#[cfg(test)]
+mod oracle;
 mod packets;
 mod report;
 mod ring;
 mod samples;
-// mod series;
+mod series;
 mod slots;
 pub mod spike;
 mod summary;
@@ -50,7 +52,7 @@ pub use report::{
     Report, SlotReport, SpikeReport,
 };
 pub use samples::{Samples, Spread, percentile};
-// pub use series::{Curve, Point, Series};
+pub use series::{Curve, Point, Series};
 pub use summary::Summary;
 
 /// The part of a run that metrics look at: from `from` until just before `to`.
@@ -146,11 +148,14 @@ impl Names {
     }
 }
 
+/// A moment later than this is damage to a log, not part of a run. Ours: eleven days.
+const LATEST: Time = Time::from_secs(1_000_000);
+
 /// The entry of a number in a vector that grows where needed. Numbers that no
 /// run has, as in a damaged log, have no entry.
 fn entry<T>(entries: &mut Vec<T>, number: u32, new: impl FnMut() -> T) -> Option<&mut T> {
     /// More flows or links than anybody simulates.
-    const MOST: usize = 1 << 20;
+    const MOST: usize = 1 << 16;
     let number = index(number.into());
     if number >= entries.len() {
         if number >= MOST {

@@ -4,11 +4,11 @@ use super::{Spread, Window, steps};
 use crate::units::{Bytes, Span, Time, count, float};
 
 /// The bins that throughput is averaged in for fairness and for Pantheon's
-/// plots. \[SQP\] §6.7, \[Pantheon\] §4.
+/// plots. [SQP] §6.7, [Pantheon] §4.
 pub(super) const BIN: Span = Span::from_millis(500);
 
 /// Jain's index of fairness, (Σx)² / (n Σx²): one where all are equal, 1/n
-/// where one has everything. Nothing where nobody has anything. \[Jain\]
+/// where one has everything. Nothing where nobody has anything. [Jain]
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
@@ -19,7 +19,7 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
 /// A flow's bytes in each whole bin of the window, and when it was active.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Share {
-    bins: Vec<u64>,
+    bins: Vec<Bytes>,
     sending: Option<(Time, Time)>,
 }
 
@@ -37,13 +37,13 @@ impl Share {
     #[inline]
     pub(super) fn arrived(&mut self, bin: usize, size: Bytes) {
         if bin >= self.bins.len() {
-            self.bins.resize(bin + 1, 0);
+            self.bins.resize(bin + 1, Bytes::ZERO);
         }
-        self.bins[bin] += size.get();
+        self.bins[bin] += size;
     }
 
-    fn bytes(&self, bin: usize) -> f64 {
-        float(self.bins.get(bin).copied().unwrap_or(0))
+    fn bytes(&self, bin: usize) -> Bytes {
+        self.bins.get(bin).copied().unwrap_or_default()
     }
 
     /// Whether the flow was active for the whole of a bin.
@@ -53,27 +53,37 @@ impl Share {
             .is_some_and(|(first, last)| first <= start && start + BIN <= last)
     }
 
+    /// Whole bins of the window until the flow's last packet.
+    fn whole(&self, window: &Window) -> usize {
+        let last = self.sending.map_or(window.from, |(_, last)| last);
+        steps(window.to.min(last) - window.from, BIN)
+    }
+
     /// The throughput in each bin in which the flow was active.
     pub(super) fn rates(&self, window: &Window) -> Vec<f64> {
-        (0..steps(window.length(), BIN))
+        (0..self.whole(window))
             .filter(|bin| self.active(window, *bin))
-            .filter_map(|bin| Bytes::from_f64(self.bytes(bin)).per(BIN))
+            .filter_map(|bin| self.bytes(bin).per(BIN))
             .map(|rate| rate.bps_f64())
             .collect()
     }
 }
 
-/// Jain's index in each bin in which two or more flows were active.
-pub(super) fn windows(shares: &[&Share], window: &Window) -> Option<Spread<f64>> {
-    let mut indices = Vec::new();
-    for bin in 0..steps(window.length(), BIN) {
+/// Jain's index in each bin until the last flow's end; nothing where fewer than
+/// two flows were active.
+pub(super) fn over_time(shares: &[&Share], window: &Window) -> Vec<Option<f64>> {
+    let index = |bin| {
         let active = shares.iter().filter(|share| share.active(window, bin));
-        let bytes: Vec<f64> = active.map(|share| share.bytes(bin)).collect();
-        if bytes.len() >= 2 {
-            indices.extend(jain(&bytes));
-        }
-    }
-    Spread::of(indices)
+        let bytes: Vec<f64> = active.map(|share| share.bytes(bin).get_f64()).collect();
+        if bytes.len() < 2 { None } else { jain(&bytes) }
+    };
+    let last = shares.iter().map(|share| share.whole(window)).max();
+    (0..last.unwrap_or(0)).map(index).collect()
+}
+
+/// How Jain's index spreads over the bins in which two or more flows were active.
+pub(super) fn windows(shares: &[&Share], window: &Window) -> Option<Spread<f64>> {
+    Spread::of(over_time(shares, window).into_iter().flatten().collect())
 }
 
 #[cfg(test)]

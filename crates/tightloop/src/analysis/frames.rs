@@ -8,11 +8,11 @@ use crate::event::{Fragment, FrameId};
 use crate::units::{Bytes, Span, Time, count, float, index};
 
 /// Intervals between shown frames that their mean is taken over, the latest
-/// included. \[WebRtcStats\] `freezeCount`
+/// included. [WebRTC-Stats] `freezeCount`
 const INTERVALS: usize = 30;
 /// Intervals needed before a freeze can be told. libwebrtc: the standard says nothing.
 const FEWEST_INTERVALS: usize = 5;
-/// What an interval must exceed their mean by, at least. \[WebRtcStats\] `freezeCount`
+/// What an interval must exceed their mean by, at least. [WebRTC-Stats] `freezeCount`
 const FREEZE: Span = Span::from_millis(150);
 
 /// A captured frame.

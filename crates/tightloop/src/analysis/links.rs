@@ -7,7 +7,7 @@ use crate::event::{Cause, Direction, LinkId, PacketId, PathId};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The bins in which delivery opportunities are held against what sources can
-/// use. \[RFC8867\] §4
+/// use. [RFC8867] §4
 const BIN: Span = Span::from_millis(200);
 
 /// One link.
@@ -18,8 +18,9 @@ pub(super) struct Link {
     pub(super) demand: Option<Rate>,
     /// The rate since when, once known.
     rate: Option<(Rate, Time)>,
-    capacity: Bytes,
-    usable: Bytes,
+    /// Bits it could have carried in the window, and those that sources can use.
+    capacity: f64,
+    usable: f64,
     /// Opportunities in the window, and those of the current bin.
     offered: Option<Bytes>,
     offered_usable: Bytes,
@@ -43,6 +44,12 @@ pub(super) struct Crossing {
     pub(super) sojourn: Samples,
     /// When those that are at the link now joined its queue.
     joined: Numbered<Time>,
+}
+
+/// Bytes as bits.
+fn bits(bytes: Bytes) -> f64 {
+    let in_a_second = bytes.per(Span::from_secs(1));
+    in_a_second.map_or(0.0, Rate::bps_f64)
 }
 
 impl Crossing {
@@ -73,8 +80,8 @@ impl Link {
             window,
             demand: None,
             rate: None,
-            capacity: Bytes::ZERO,
-            usable: Bytes::ZERO,
+            capacity: 0.0,
+            usable: 0.0,
             offered: None,
             offered_usable: Bytes::ZERO,
             bin: (0, Bytes::ZERO),
@@ -95,9 +102,9 @@ impl Link {
     /// The nominal rate from now on.
     pub(super) fn capacity(&mut self, at: Time, rate: Rate) {
         if let Some((before, since)) = self.rate {
-            let span = self.window.overlap(since, at);
-            self.capacity += before.over(span);
-            self.usable += self.usable(before).over(span);
+            let secs = self.window.overlap(since, at).secs_f64();
+            self.capacity += before.bps_f64() * secs;
+            self.usable += self.usable(before).bps_f64() * secs;
             self.watch.changed(at, before, rate);
         }
         self.rate = Some((rate, at));
@@ -213,13 +220,14 @@ impl Link {
         link.offered_usable += link.bin_usable();
         let length = link.window.length();
         let (capacity, usable) = match link.offered {
-            Some(offered) => (Some(offered), link.offered_usable),
+            Some(offered) => (Some(bits(offered)), bits(link.offered_usable)),
             None => (link.rate.map(|_| link.capacity), link.usable),
         };
-        let share = |of: Bytes| (of > Bytes::ZERO).then(|| link.left.ratio(of));
+        let share = |of: f64| (of > 0.0).then(|| bits(link.left) / of);
+        let mean = |bits: f64| Rate::from_bps_f64(bits / length.secs_f64());
         LinkReport {
             name,
-            capacity: capacity.map(|capacity| capacity.per(length).unwrap_or_default()),
+            capacity: capacity.map(mean),
             carried: link.left.per(length).unwrap_or_default(),
             utilisation: capacity.and_then(share),
             utilisation_of_demand: capacity.and_then(|_| share(usable)),

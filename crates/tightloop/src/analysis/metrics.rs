@@ -249,9 +249,9 @@ pub const METRICS: &[Metric] = &[
         "from a frame's capture until its last part had arrived"),
     metric("flow.{flow}.frames.fps", Unit::Frames, "Ours", Read::Frames(|it| Value::Frames(it.fps).into()),
         "frames shown in the window over its length"),
-    metric("flow.{flow}.frames.freezes", Unit::Count, "[WebRtcStats] freezeCount", Read::Frames(|it| things(it.freezes)),
+    metric("flow.{flow}.frames.freezes", Unit::Count, "[WebRTC-Stats] freezeCount", Read::Frames(|it| things(it.freezes)),
         "intervals between shown frames that ended in the window and were no shorter than max(3 m, m + 150 ms), m the mean of the last 30 intervals, this one included, from the fifth on"),
-    metric("flow.{flow}.frames.frozen", Unit::Span, "[WebRtcStats] totalFreezesDuration", Read::Frames(|it| span(it.frozen)),
+    metric("flow.{flow}.frames.frozen", Unit::Span, "[WebRTC-Stats] totalFreezesDuration", Read::Frames(|it| span(it.frozen)),
         "the length of those intervals, together"),
     // --- a flow in groups of frame slots ---
     metric("flow.{flow}.slots.{slots}.bitrate.{stat}", Unit::Rate, "[SQP] §6.2, its formula derived", Read::Slots(|it| Reading::Rates(&it.bitrate)),
@@ -303,6 +303,8 @@ mod tests {
 
     use super::*;
 
+    const REFERENCES: &str = include_str!("../../../../REFERENCES.md");
+
     #[test]
     fn every_metric_has_a_key_of_its_own_a_meaning_and_a_source() {
         let keys: BTreeSet<_> = METRICS.iter().map(|metric| metric.key).collect();
@@ -311,6 +313,10 @@ mod tests {
             assert!(metric.definition.len() > 10, "{}", metric.key);
             let cited = metric.source.starts_with('[') && metric.source.contains(']');
             assert!(cited || metric.source == "Ours", "{}", metric.key);
+            for key in metric.source.split('[').skip(1) {
+                let key = key.split_once(']').map_or(key, |(key, _)| key);
+                assert!(REFERENCES.contains(&format!("- [{key}] ")), "{key}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::units::{count, index};
 
 /// The widest gap between numbers that is believed; a wider one starts anew.
 /// Ours: more packets than are ever under way at once.
-const WIDEST_GAP: u64 = 1 << 22;
+const WIDEST_GAP: u64 = 1 << 20;
 
 /// Things by number, in a ring from the lowest number that is still needed to
 /// the highest: no search, no hashing, memory for what lies between.
@@ -86,6 +86,21 @@ impl<T> Numbered<T> {
             self.first += 1;
         }
         thing
+    }
+
+    /// Takes out the first thing, unless its number is beyond `to`.
+    pub(super) fn pop_to(&mut self, to: u64) -> Option<(u64, T)> {
+        loop {
+            let number = self.first;
+            if number > to {
+                return None;
+            }
+            let thing = self.slots.pop_front()?;
+            self.first += 1;
+            if let Some(thing) = thing {
+                return Some((number, thing));
+            }
+        }
     }
 
     /// The things from one number to another, both included.

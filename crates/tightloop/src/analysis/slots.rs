@@ -1,5 +1,5 @@
 //! What a controller did in groups of frame slots, and the delay that frames
-//! of an even bitrate would have had. \[SQP\] §6.2
+//! of an even bitrate would have had. [SQP] §6.2
 //!
 //! Time is cut into slots of one frame interval, and slots into groups of n, one
 //! after the other. A group's *bitrate* is what was sent in it. Suppose now that
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use super::{Samples, SlotReport, Spread, Window, steps};
 use crate::units::{Bytes, Span, Time, count, index};
 
-/// Slots in a group. \[SQP\] §6.2
+/// Slots in a group. [SQP] §6.2
 pub(super) const GROUPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Slots in a block: every group lies within one.
 const BLOCK: usize = 32;
@@ -51,7 +51,7 @@ pub(super) struct Slots {
     window: Window,
     slot: Span,
     /// Bytes sent in each slot.
-    bytes: Vec<u64>,
+    bytes: Vec<Bytes>,
     first: Option<usize>,
     /// Packets of blocks that are not done yet, and the number of the first.
     packets: VecDeque<Packet>,
@@ -87,7 +87,7 @@ impl Slots {
         }
         let block = (slot / BLOCK).checked_sub(self.block)?;
         self.flying[block] += 1;
-        self.bytes[slot] += size.get();
+        self.bytes[slot] += size;
         self.packets.push_back(Packet {
             at,
             size: u32::try_from(size.get()).unwrap_or(u32::MAX),
@@ -98,7 +98,7 @@ impl Slots {
 
     /// The first packet of a new slot.
     fn enter(&mut self, slot: usize) {
-        self.bytes.resize(slot + 1, 0);
+        self.bytes.resize(slot + 1, Bytes::ZERO);
         if self.first.is_none() {
             self.first = Some(slot);
             self.block = slot / BLOCK;
@@ -140,9 +140,10 @@ impl Slots {
         }
     }
 
-    /// Evaluates the blocks at the front whose packets have all come to their end.
+    /// Evaluates the blocks at the front whose packets have all come to their end,
+    /// one block late: of two copies of a packet one may be dropped and one arrive.
     fn finish(&mut self) {
-        while self.flying.len() > 1 && self.flying[0] == 0 {
+        while self.flying.len() > 2 && self.flying[0] == 0 {
             self.evaluate(usize::MAX);
         }
     }
@@ -225,7 +226,12 @@ impl Slots {
         let first = self.first.unwrap_or(end).div_ceil(n);
         let length = self.slot * i64::try_from(n).unwrap_or(i64::MAX);
         (first..end / n)
-            .map(|group| Bytes::new(self.bytes[group * n..group * n + n].iter().sum()))
+            .map(|group| {
+                self.bytes[group * n..group * n + n]
+                    .iter()
+                    .copied()
+                    .sum::<Bytes>()
+            })
             .filter_map(|sent| sent.per(length))
             .map(|rate| rate.bps_f64())
             .collect()
@@ -355,7 +361,7 @@ mod tests {
                 .sent(ms(at), Bytes::new(1_500))
                 .expect("in the window");
             slots.arrived(number, ms(at + 20));
-            assert!(slots.packets.len() <= 2 * 320 && slots.flying.len() <= 2);
+            assert!(slots.packets.len() <= 3 * 320 && slots.flying.len() <= 3);
         }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! A link's capacity drops from `before` to `after` = `before` / r. Until the
 //! news has reached the sender and what was already under way has arrived, a
-//! time d later, data comes in r times as fast as it leaves. \[SpikeBound\]
+//! time d later, data comes in r times as fast as it leaves. [SpikeBound]
 
 use super::{SpikeReport, Window};
-use crate::units::{Bytes, Rate, Span, Time, count};
+use crate::units::{Bytes, Rate, Span, Time};
 
-/// How long after a drop its spike is looked for. \[SpikeBound\] §4, counted
+/// How long after a drop its spike is looked for. [SpikeBound] §4, counted
 /// from the actual drop.
 pub const AFTER: Span = Span::from_secs(5);
 /// How long before a drop throughput is averaged to correct r for a sender
@@ -62,7 +62,7 @@ struct Drop {
 pub(super) struct Watch {
     drops: Vec<Drop>,
     /// Bytes that left in each of the latest steps of time, in a circle.
-    recent: Vec<u64>,
+    recent: Vec<Bytes>,
     step: usize,
     /// When the link's first packet left.
     since: Option<Time>,
@@ -79,7 +79,7 @@ impl Watch {
     pub(super) fn left(&mut self, at: Time, size: Bytes, waited: Span) {
         self.advance(at);
         self.since.get_or_insert(at);
-        self.recent[self.step % STEPS] += size.get();
+        self.recent[self.step % STEPS] += size;
         if let Some(drop) = self.drops.last_mut()
             && at < drop.until
         {
@@ -95,7 +95,8 @@ impl Watch {
         if after < before && after > Rate::ZERO {
             self.advance(at);
             let unfinished = self.recent[self.step % STEPS];
-            let bytes = Bytes::new(self.recent.iter().sum::<u64>() - unfinished);
+            let bytes = self.recent.iter().copied().sum::<Bytes>();
+            let bytes = bytes.saturating_sub(unfinished);
             let known = self.since.map_or(Span::ZERO, |since| at - since);
             let throughput = bytes.per(known.min(BEFORE)).unwrap_or_default();
             self.drops.push(Drop {
@@ -114,9 +115,9 @@ impl Watch {
     fn advance(&mut self, at: Time) {
         let step = super::steps(at.since_epoch(), STEP);
         if step > self.step || self.recent.is_empty() {
-            self.recent.resize(STEPS, 0);
+            self.recent.resize(STEPS, Bytes::ZERO);
             for passed in (self.step + 1..=step).rev().take(STEPS) {
-                self.recent[passed % STEPS] = 0;
+                self.recent[passed % STEPS] = Bytes::ZERO;
             }
             self.step = step;
         }
