@@ -9,6 +9,8 @@ use tightloop::event::{Event, FlowId, Log};
 use tightloop::scenario::{Flow, Scenario};
 use tightloop::units::{Span, Time};
 
+type Events = Vec<(Time, Event)>;
+
 /// FNV-1a over the events' text: slow, and beyond doubt.
 fn hash(events: &[(Time, Event)]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -54,12 +56,12 @@ fn listening_changes_nothing() {
     let build = || scenario.build(&|_| None).expect("a good scenario").world;
     let (mut silent, mut heard) = (build(), build());
     silent.run(scenario.end(), &mut Log::off());
-    let mut events: Vec<(Time, Event)> = Vec::new();
+    let mut events = Events::new();
     heard.run(scenario.end(), &mut Log::to(&mut events));
     assert_eq!(silent.packets(), heard.packets());
     // From here on both are heard: they must go on alike.
     let later = scenario.end() + Span::from_secs(1);
-    let (mut a, mut b): (Vec<(Time, Event)>, Vec<(Time, Event)>) = (Vec::new(), Vec::new());
+    let (mut a, mut b) = (Events::new(), Events::new());
     silent.run(later, &mut Log::to(&mut a));
     heard.run(later, &mut Log::to(&mut b));
     let (a, b) = (without_capacity(&a), without_capacity(&b));
@@ -69,7 +71,7 @@ fn listening_changes_nothing() {
 }
 
 /// A link announces its first rate when somebody begins to listen.
-fn without_capacity(events: &[(Time, Event)]) -> Vec<(Time, Event)> {
+fn without_capacity(events: &[(Time, Event)]) -> Events {
     let keep = |event: &&(Time, Event)| !matches!(event.1, Event::Capacity { .. });
     events.iter().filter(keep).copied().collect()
 }
@@ -80,7 +82,7 @@ fn a_fork_goes_on_as_its_original_does() {
     let mut world = scenario.build(&|_| None).expect("a good scenario").world;
     world.run(Time::from_secs(2), &mut Log::off());
     let mut fork = world.fork().expect("nothing that cannot be copied");
-    let (mut a, mut b): (Vec<(Time, Event)>, Vec<(Time, Event)>) = (Vec::new(), Vec::new());
+    let (mut a, mut b) = (Events::new(), Events::new());
     world.run(scenario.end(), &mut Log::to(&mut a));
     fork.run(scenario.end(), &mut Log::to(&mut b));
     assert!(a.len() > 10_000);
@@ -92,7 +94,7 @@ fn running_in_pieces_is_running_at_once() {
     let scenario = worlds::crowd();
     let whole = worlds::events(&scenario);
     let mut world = scenario.build(&|_| None).expect("a good scenario").world;
-    let mut pieces: Vec<(Time, Event)> = Vec::new();
+    let mut pieces = Events::new();
     let mut at = Time::ZERO;
     while at < scenario.end() {
         at = (at + Span::from_millis(37)).min(scenario.end());
@@ -114,7 +116,7 @@ fn adding_a_flow_does_not_change_anothers_luck() {
     joined
         .flow
         .push(Flow::over("copa", "bottleneck 2", "return 2"));
-    let of_first = |events: Vec<(Time, Event)>| -> Vec<(Time, Event)> {
+    let of_first = |events: Events| -> Events {
         let first = FlowId(0);
         events
             .into_iter()

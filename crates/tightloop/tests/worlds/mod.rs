@@ -8,7 +8,7 @@ use tightloop::traffic::TrafficSettings;
 use tightloop::units::{Rate, Span, Time};
 
 /// A scenario from its text.
-pub fn scenario(text: &str) -> Scenario {
+pub(crate) fn scenario(text: &str) -> Scenario {
     match toml::from_str(text) {
         Ok(scenario) => scenario,
         Err(error) => panic!("{error}"),
@@ -16,7 +16,7 @@ pub fn scenario(text: &str) -> Scenario {
 }
 
 /// Runs a scenario to its end and returns every event.
-pub fn events(scenario: &Scenario) -> Vec<(Time, Event)> {
+pub(crate) fn events(scenario: &Scenario) -> Vec<(Time, Event)> {
     let mut events = Vec::new();
     let built = scenario.build(&|_| None);
     let mut world = built.unwrap_or_else(|error| panic!("{error}")).world;
@@ -27,7 +27,7 @@ pub fn events(scenario: &Scenario) -> Vec<(Time, Event)> {
 
 /// Different controllers and kinds of traffic over one small queue: drops,
 /// retransmissions, application limits and everything in between.
-pub fn crowd() -> Scenario {
+pub(crate) fn crowd() -> Scenario {
     let mut scenario = Scenario::single("sqp");
     scenario.name = "crowd".to_owned();
     scenario.duration = Span::from_secs(5);
