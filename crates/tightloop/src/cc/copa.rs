@@ -50,13 +50,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use self::heavy::HeavyLoss;
 use self::mode::{Mode, Sample};
 use self::velocity::{Ack, Velocity};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start};
 use crate::filter::WindowedMin;
-use crate::units::{Bytes, Span, Time, count, float};
+use crate::units::{Bytes, Span, Time};
 
+mod heavy;
 mod mode;
 mod velocity;
 
@@ -91,14 +93,8 @@ const MIN_RTT: Span = Span::from_micros(1);
 const MAX_RTT: Span = Span::from_secs(60);
 /// Acknowledgements before anything moves. [GenericCC] markoviancc.cc.
 const PROBE_ACKS: u32 = 19;
-/// Loss counts over so many RTTs... [GenericCC] markoviancc.cc.
-const LOSS_RTTS: i64 = 2;
-/// ...of more than so many packets... [GenericCC] markoviancc.cc.
-const LOSS_PACKETS: u64 = 20;
-/// ...above this share... [GenericCC] markoviancc.cc.
-const LOSS_SHARE: f64 = 0.3;
-/// ...and leaves this much of the window. [GenericCC] markoviancc.cc.
-const LOSS_BETA: f64 = 0.7;
+/// What heavy loss leaves of the window. [GenericCC] markoviancc.cc.
+const HEAVY_BETA: f64 = 0.7;
 /// Silence after which it starts anew. [GenericCC] ctcp.hh.
 const SILENCE: Span = Span::from_secs(2);
 
@@ -187,14 +183,6 @@ struct Queue {
     latest: Span,
     min_rtt: Span,
     standing: Span,
-}
-
-/// genericCC's guard against losses no one can ignore.
-#[derive(Clone, Copy, Debug, Default)]
-struct HeavyLoss {
-    since: Time,
-    acked: u64,
-    lost: u64,
 }
 
 impl Copa {
@@ -335,19 +323,8 @@ impl Copa {
             self.mode.on_loss(now, queue.srtt);
         }
         if self.params.variant == Variant::Pantheon {
-            let heavy = &mut self.heavy;
-            heavy.acked += count(feedback.acked.len());
-            heavy.lost += count(feedback.lost.len());
-            if now - heavy.since > queue.srtt * LOSS_RTTS {
-                let all = heavy.acked + heavy.lost;
-                let share = float(heavy.lost) / float(all.max(1));
-                if all > LOSS_PACKETS && share > LOSS_SHARE {
-                    self.cwnd = (self.cwnd * LOSS_BETA).max(MIN_WINDOW);
-                }
-                *heavy = HeavyLoss {
-                    since: now,
-                    ..HeavyLoss::default()
-                };
+            if self.heavy.on_feedback(now, feedback, queue.srtt) {
+                self.cwnd = (self.cwnd * HEAVY_BETA).max(MIN_WINDOW);
             }
         } else if feedback.persistent_congestion {
             self.restart(now, MIN_WINDOW);

@@ -38,11 +38,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use self::epoch::Epoch;
 use super::hystart::{Growth, HyStart};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start};
 use crate::event::Ecn;
 use crate::units::{Bytes, Span, Time, count};
+
+mod epoch;
 
 /// The entry in [`super::ALGORITHMS`].
 pub const CUBIC: Algorithm = Algorithm {
@@ -55,8 +58,6 @@ pub const CUBIC: Algorithm = Algorithm {
 
 /// The smallest window, in packets. [RFC9438] §4.6; [RFC9002] §7.2.
 const MIN_WINDOW: f64 = 2.0;
-/// The most one acknowledged packet adds, in packets. [RFC9438] §4.2.
-const MAX_STEP: f64 = 0.5;
 /// Of the window per round trip, in early slow start. [Linux] tcp_pacing_ss_ratio.
 const SLOW_START_PACING: f64 = 2.0;
 /// Of the window per round trip, otherwise. [Linux] tcp_pacing_ca_ratio.
@@ -134,19 +135,6 @@ struct Curve {
     /// Since the last reduction; `None` until the first packet sent after it
     /// has been acknowledged.
     epoch: Option<Epoch>,
-}
-
-/// A stretch of congestion avoidance.
-#[derive(Clone, Copy, Debug)]
-struct Epoch {
-    /// t.
-    elapsed: Span,
-    /// Where the plateau is.
-    origin: f64,
-    /// K in seconds.
-    k: f64,
-    /// W_est, the window Reno would have.
-    reno: f64,
 }
 
 /// The way back from the last reduction.
@@ -305,33 +293,13 @@ impl Cubic {
             return;
         }
         let (c, cwnd) = (self.params.c, curve.cwnd);
-        let epoch = curve.epoch.get_or_insert_with(|| {
-            // Without a plateau to return to, this is one. [RFC9438] §4.8, §4.10.
-            let origin = curve.w_max.unwrap_or(cwnd).max(cwnd);
-            Epoch {
-                elapsed: Span::ZERO,
-                origin,
-                k: libm::cbrt((origin - cwnd) / c),
-                reno: cwnd,
-            }
-        });
-        let alpha = if epoch.reno < curve.prior {
-            self.alpha
-        } else {
-            1.0
-        };
-        epoch.reno += alpha * packets / cwnd;
-        let since_plateau = epoch.elapsed.secs_f64() - epoch.k;
-        let w = |t: f64| c * t * t * t + epoch.origin;
-        curve.cwnd = if w(since_plateau) < epoch.reno {
-            epoch.reno.max(cwnd)
-        } else {
-            let target = w(since_plateau + ahead.secs_f64());
-            cwnd + ((target - cwnd) / cwnd).clamp(0.0, MAX_STEP) * packets
-        };
-        curve.cwnd = curve.cwnd.min(self.ceiling);
-        // Reno's window is a floor under Cubic's: it must not run away beyond the cap.
-        epoch.reno = epoch.reno.min(self.ceiling);
+        let epoch = curve
+            .epoch
+            .get_or_insert_with(|| Epoch::new(cwnd, curve.w_max, c));
+        // Below the window of before, Reno with this β grows more slowly. [RFC9438] §4.3.
+        let reaches = epoch.reno() < curve.prior;
+        let alpha = if reaches { self.alpha } else { 1.0 };
+        curve.cwnd = epoch.grow(cwnd, packets, alpha, ahead).min(self.ceiling);
     }
 }
 
@@ -401,9 +369,7 @@ impl Controller for Cubic {
             gauge("ssthresh", ssthresh);
         }
         if let Some(epoch) = curve.epoch {
-            gauge("w_max", epoch.origin);
-            gauge("k_s", epoch.k);
-            gauge("w_est", epoch.reno);
+            epoch.inspect(gauge);
         }
         if let Some(min_rtt) = self.min_rtt {
             gauge("min_rtt_s", min_rtt.secs_f64());

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_turn_at_speed_lasts_one_window() {
         let mut velocity = Velocity::new(Time::ZERO, 100.0, 0);
-        let mut window = |velocity: &mut Velocity, number, cwnd| {
+        let window = |velocity: &mut Velocity, number, cwnd| {
             let ack = Ack {
                 now: Time::ZERO,
                 number,
@@ -215,8 +215,9 @@ mod tests {
         // Half-way to packet 50 the way turns: the speed stays until packet 55.
         velocity.turn(true, 220.0, 54);
         velocity.turn(false, 220.0, 55);
-        assert_eq!(window(&mut velocity, 50, 190.0), 4.0);
-        assert_eq!(window(&mut velocity, 55, 180.0), 1.0);
+        let speeds = [(50, 190.0), (55, 180.0)];
+        let speeds = speeds.map(|(number, cwnd)| window(&mut velocity, number, cwnd));
+        assert_eq!(speeds[..], [4.0, 1.0]);
         // At rest a turn is nothing to note.
         velocity.turn(true, 180.0, 70);
         assert_eq!(velocity.window_end, 65);
