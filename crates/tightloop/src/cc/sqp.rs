@@ -31,18 +31,19 @@
 //!
 //! - Δmin looks at packets *acknowledged* within two smoothed RTTs. Of those
 //!   sent within that time half are unknown yet, and the window of one RTT that
-//!   [SQP] Fig. 7 shows would be empty. It is never empty, and leaves packets
-//!   smaller than half the largest out: their delay is another.
+//!   [SQP] Fig. 7 shows would be empty. It is never empty.
 //! - That RTT is smoothed over frames, not packets, so that many flows do not
 //!   swing in step and one message per packet or per frame makes no difference.
 //! - `fence_post`: n packets span n − 1 gaps, but their bytes count n. The bytes
 //!   of the packet behind Δmin are taken off, and the spread in Eq. 2 is
-//!   stretched by n/(n − 1).
+//!   stretched by n/(n − 1). Where packets leave by opportunities Δmin holds no
+//!   packet's time, and the literal reading is the better one.
 //! - `pacing_limited`: a sample that only mirrors the pace is one round trip
 //!   old. At low rates B then chases its own past, and sticks.
 //! - `max_cut`: Eq. 4 knows no bound as S goes to 0. A frame wholly lost halves.
 //! - `lone_packet`: one packet has no spread. The time it queued still counts,
-//!   or links below two packets per frame would fill.
+//!   or links below two packets per frame would fill; and a packet much smaller
+//!   than the frame might have been lifts nothing.
 //! - The pace follows B at once, not from the next frame on.
 
 use serde::{Deserialize, Serialize};
@@ -50,8 +51,7 @@ use serde::{Deserialize, Serialize};
 use self::estimator::Estimator;
 use self::interval::{Interval, Intervals};
 use self::sampler::{LeastDelay, Sample, Sampler};
-use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
-use super::{SettingError, Start};
+use super::{Algorithm, Control, Controller, Feedback, PathState, Sent, SettingError, Start};
 use crate::filter::{Ewma, WindowedMin};
 use crate::units::{Rate, Span, Time};
 
@@ -91,8 +91,8 @@ pub struct Params {
     pub delay_window: f64,
     /// The first estimate. Ours: 1 Mbit/s, a rate most links carry.
     pub initial: Rate,
-    /// The least estimate. Ours: 500 kbit/s; above it no round trip of 160 ms or
-    /// less makes the estimate oscillate.
+    /// The least estimate. Ours: 500 kbit/s: a frame is nearly a full packet, and
+    /// what was lost in a sudden drop is sent again before long.
     pub floor: Rate,
     /// The most of the estimate that one frame takes away. Ours: half.
     pub max_cut: f64,
@@ -232,19 +232,6 @@ impl Sqp {
         }
     }
 
-    fn hear_delay(&mut self, now: Time, acked: &Acked, path: &PathState) {
-        let small = acked.packet.size * 2 < path.mss;
-        if let Some(arrived) = acked.arrived
-            && !small
-        {
-            let least = LeastDelay {
-                delay: arrived.offset_from(acked.packet.at),
-                size: acked.packet.size,
-            };
-            self.least_delay.push(now, least);
-        }
-    }
-
     fn cross_bridge(&mut self, now: Time) {
         if let Some(bridge) = self.params.bridge {
             let difference = self.bandwidth.bps_f64() - self.target.bps_f64();
@@ -261,7 +248,13 @@ impl Sqp {
 impl Controller for Sqp {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, path: &PathState) {
         for acked in feedback.acked {
-            self.hear_delay(now, acked, path);
+            if let Some(arrived) = acked.arrived {
+                let least = LeastDelay {
+                    delay: arrived.offset_from(acked.packet.at),
+                    size: acked.packet.size,
+                };
+                self.least_delay.push(now, least);
+            }
         }
         for acked in feedback.acked {
             if let Some(fragment) = acked.packet.video()

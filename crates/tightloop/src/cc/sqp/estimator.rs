@@ -50,7 +50,7 @@ impl Estimator {
         let current = bandwidth * (self.pacing * self.target);
         let next = match self.pacing_limited {
             PacingLimited::Bounded if mirrors => {
-                let proven = goal.min(sample.paced * self.target);
+                let proven = sample.proven * self.target;
                 self.step(bandwidth, current).min(bandwidth.max(proven))
             }
             PacingLimited::Current if mirrors && sample.packets > 1 => {
@@ -96,6 +96,7 @@ mod tests {
         Sample {
             rate,
             paced: rate * 2.0,
+            proven: rate,
             packets: 10,
         }
     }
@@ -105,6 +106,7 @@ mod tests {
         Sample {
             rate: bandwidth * 2.0,
             paced: bandwidth * 2.0,
+            proven: bandwidth * 2.0,
             packets: 10,
         }
     }
@@ -183,6 +185,17 @@ mod tests {
             PAPER.next(Rate::from_kbps(800), &sample),
             Rate::from_kbps(900)
         );
+    }
+
+    #[test]
+    fn a_mirror_that_proves_nothing_lifts_nothing() {
+        let rate = Rate::from_mbps(18);
+        let idle = Sample {
+            proven: Rate::ZERO,
+            packets: 1,
+            ..mirror(rate)
+        };
+        assert_eq!(PAPER.next(rate, &idle), rate);
     }
 
     proptest! {

@@ -37,6 +37,11 @@ impl Interval {
         self.size / u64::from(self.packets.max(1))
     }
 
+    /// Bytes that had arrived by R_end.
+    pub(super) fn heard(&self) -> Bytes {
+        self.packet() * u64::from(self.by_end)
+    }
+
     /// One more packet is known to have arrived at `at`, the `acked`-th of all.
     fn arrive(&mut self, at: RemoteTime, acked: u32) {
         let Some((start, end)) = &mut self.arrived else {

@@ -36,6 +36,10 @@ pub enum LonePacket {
     Paced,
 }
 
+/// A lone packet this many times smaller than its frame might have been proves
+/// nothing about rates. Ours: so an idle application does not lift the estimate.
+const SMALL: f64 = 2.0;
+
 /// What a frame said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
@@ -43,6 +47,8 @@ pub(super) struct Sample {
     pub(super) rate: Rate,
     /// The rate it was paced at: no frame can tell more. [SQP] m·B.
     pub(super) paced: Rate,
+    /// What the link is known to carry.
+    pub(super) proven: Rate,
     /// The packets it had.
     pub(super) packets: u32,
 }
@@ -65,16 +71,27 @@ impl Sampler {
     pub(super) fn sample(&self, frame: &Interval, least: Option<LeastDelay>) -> Option<Sample> {
         let paced = frame.bandwidth * self.pacing;
         let kept = 1.0 - f64::from(frame.lost) / f64::from(frame.packets.max(1));
+        let largest = frame.bandwidth.over(self.frame_interval);
+        let gamma = largest.ratio(frame.size).max(1.0);
         let rate = match (frame.arrived, least) {
             (None, _) if frame.lost < frame.packets => return None,
-            (Some(arrived), Some(least)) => self.slope(frame, arrived, least, paced, kept),
+            (Some((_, end)), Some(least)) if frame.between == 0 => {
+                self.lone(frame, end, least, gamma).map(|rate| rate * kept)
+            }
+            (Some(arrived), Some(least)) => self.slope(frame, arrived, least, gamma, kept),
             _ => None,
         };
         // Clocks too coarse for a slope: nothing was slower than the pacing.
         let rate = rate.unwrap_or(paced * kept).min(paced * self.ceiling);
+        let unproven = frame.packets == 1 && gamma >= SMALL;
         Some(Sample {
             rate,
             paced,
+            proven: if unproven {
+                Rate::ZERO
+            } else {
+                rate.min(paced)
+            },
             packets: frame.packets,
         })
     }
@@ -86,34 +103,43 @@ impl Sampler {
         frame: &Interval,
         (start, end): (RemoteTime, RemoteTime),
         least: LeastDelay,
-        paced: Rate,
+        gamma: f64,
         kept: f64,
     ) -> Option<Rate> {
         let span = end.offset_from(frame.sent) - least.delay;
-        let heard = frame.packet() * u64::from(frame.by_end);
-        if frame.between == 0 {
-            return match self.lone_packet {
-                LonePacket::Paced => None,
-                LonePacket::Queued => {
-                    let queued = span.max(Span::ZERO) + heard.at(paced)?;
-                    Some(heard.per(queued)? * kept)
-                }
-            };
-        }
-        let largest = frame.bandwidth.over(self.frame_interval);
-        let gamma = largest.ratio(frame.size).max(1.0);
         let (bytes, spread) = match self.fence_post {
             FencePost::Literal => (frame.size * (gamma * kept), end - start),
             // Losses need no factor here: only bytes that arrived are counted. The
             // spread misses a packet too.
             FencePost::Corrected => (
-                (heard * gamma).saturating_sub(least.size),
+                (frame.heard() * gamma).saturating_sub(least.size),
                 (end - start) * (f64::from(frame.by_end) / f64::from(frame.between)),
             ),
         };
         bytes
             .per(span + spread * (gamma - 1.0))
             .filter(|rate| *rate > Rate::ZERO)
+    }
+
+    /// One packet has no spread: as if all of the largest frame had come at its
+    /// pace, after the time that this packet queued.
+    fn lone(
+        &self,
+        frame: &Interval,
+        end: RemoteTime,
+        least: LeastDelay,
+        gamma: f64,
+    ) -> Option<Rate> {
+        if self.lone_packet == LonePacket::Paced {
+            return None;
+        }
+        let paced = frame.bandwidth * self.pacing;
+        let all = frame.heard() * gamma;
+        // What is more than Δmin is queue, or the time of more bytes on the link;
+        // that is less than at the pace, and so the queue at least this.
+        let larger = frame.packet().saturating_sub(least.size);
+        let queue = end.offset_from(frame.sent) - least.delay - larger.at(paced)?;
+        all.per(queue.max(Span::ZERO) + all.at(paced)?)
     }
 }
 
@@ -269,10 +295,47 @@ mod tests {
             between: 0,
             ..full()
         };
+        let on = |sampler: &Sampler, queued| {
+            let least = LeastDelay {
+                size: Bytes::new(1_125),
+                ..LEAST
+            };
+            let sample = sampler.sample(&lone(queued), Some(least));
+            sample.expect("a sample").rate.mbps_f64()
+        };
         // Paced at 1.2 Mbit/s it takes 7.5 ms; with as much of a queue, half the rate.
-        near(rate(&SAMPLER, &lone(0)), 1.2);
-        near(rate(&SAMPLER, &lone(7_500)), 0.6);
-        near(rate(&LITERAL, &lone(7_500)), 1.2);
+        near(on(&SAMPLER, 0), 1.2);
+        near(on(&SAMPLER, 7_500), 0.6);
+        near(on(&LITERAL, 7_500), 1.2);
+    }
+
+    #[test]
+    fn a_tiny_frame_of_a_fast_flow_neither_proves_nor_panics() {
+        // 150 bytes where 30 kB might have been; 1 ms of queue on 7.5 ms at the pace.
+        let tiny = |queued: i64| Interval {
+            size: Bytes::new(150),
+            packets: 1,
+            arrived: Some((at(20_060 + queued), at(20_060 + queued))),
+            by_end: 1,
+            between: 0,
+            ..full()
+        };
+        let least = LeastDelay {
+            delay: Span::from_micros(20_060),
+            size: Bytes::new(150),
+        };
+        for (queued, want) in [(0, 32.0), (1_000, 28.235)] {
+            let sample = SAMPLER
+                .sample(&tiny(queued), Some(least))
+                .expect("a sample");
+            near(sample.rate.mbps_f64(), want);
+            assert_eq!(sample.proven, Rate::ZERO);
+        }
+        // Against a large packet's Δmin it is early, and no faster for that.
+        near(rate(&SAMPLER, &tiny(0)), 32.0);
+        // Its like of full size is believed.
+        let sample = SAMPLER.sample(&full(), Some(LEAST)).expect("a sample");
+        assert_eq!(sample.proven, sample.rate);
     }
 
     #[test]

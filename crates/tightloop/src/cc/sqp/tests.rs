@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cc::Lost;
+use crate::cc::{Acked, Lost};
 use crate::event::{Ecn, Fragment, FrameId, Kind, LostBy};
 use crate::units::{Bytes, RemoteTime};
 
