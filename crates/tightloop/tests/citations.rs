@@ -5,7 +5,7 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use source::{Comment, Source, closing, document, fields, is_name, name_at, sources, words};
+use source::{Prose, Source, closing, document, fields, is_name, name_at, sources, words};
 
 const SRC: &str = "crates/tightloop/src";
 
@@ -47,13 +47,16 @@ fn every_reference_is_cited_or_is_background() {
     let used: BTreeSet<String> = in_code.chain(in_documents()).map(|(_, key)| key).collect();
     let faults: Vec<String> = references()
         .into_iter()
-        .filter(|(key, place)| !place.background && !used.contains(key))
-        .map(|(key, place)| {
-            format!(
-                "REFERENCES.md:{}: nothing cites [{key}]: cite it where it is used, or move the \
-                 line under Background",
-                place.line
-            )
+        .filter(|(key, place)| place.background == used.contains(key))
+        .map(|(key, Listed { line, background })| {
+            if background {
+                format!("REFERENCES.md:{line}: [{key}] is cited: move the line up from Background")
+            } else {
+                format!(
+                    "REFERENCES.md:{line}: nothing cites [{key}]: cite it where it is used, or \
+                     move the line under Background"
+                )
+            }
         })
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -192,11 +195,12 @@ fn everything() -> Vec<Source> {
     files
 }
 
-/// Each key a file cites, in comments or in an entry's `cites`, with its place.
+/// Each key a file cites, in comments, in strings or in an entry's `cites`, with
+/// its place.
 fn citations(file: &Source) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut fenced = false;
-    for Comment { line, text } in &file.comments {
+    for Prose { line, text } in file.comments.iter().chain(&file.strings) {
         if text.trim_start().starts_with("```") {
             fenced = !fenced;
         }
@@ -286,9 +290,10 @@ fn unsourced(file: &Source) -> Vec<String> {
         let body = &file.shipped[open + 1..closing(&file.shipped, open) - 1];
         for field in fields(body) {
             let has_default = (all && !field.empty) || field.default;
-            if has_default && !sourced(file, open + 1 + field.at) {
+            let place = open + 1 + field.at;
+            if has_default && !sourced(file, place) && !default_sourced(file, place) {
                 let what = format!("the default of the setting `{}`", field.name);
-                faults.push(fault(file, open + 1 + field.at, &what));
+                faults.push(fault(file, place, &what));
             }
         }
     }
@@ -338,6 +343,16 @@ fn is_derived(value: &str) -> bool {
         }
     }
     false
+}
+
+/// True where the function that gives a field's default names a source.
+fn default_sourced(file: &Source, field: usize) -> bool {
+    let above = &file.text[..field];
+    let Some(from) = above.rfind("default = \"") else {
+        return false;
+    };
+    let function = name_at(above, from + "default = \"".len());
+    words(&file.code, function).any(|at| file.code[..at].ends_with("fn ") && sourced(file, at))
 }
 
 /// True where the comments just above an item, or on its line, name a source.

@@ -39,7 +39,11 @@ fn arrived(events: &Events, from: Time) -> Rate {
         .iter()
         .filter(|(at, _)| *at >= from)
         .filter_map(|(_, event)| match event {
-            Event::Arrived { size, duplicate: false, .. } => Some(*size),
+            Event::Arrived {
+                size,
+                duplicate: false,
+                ..
+            } => Some(*size),
             _ => None,
         })
         .sum();
@@ -53,7 +57,10 @@ fn number(events: &Events, is: impl Fn(&Event) -> bool) -> u64 {
 
 fn close(value: Rate, mbps: f64, tolerance: f64) {
     let off = (value.mbps_f64() - mbps).abs();
-    assert!(off <= tolerance, "{value} is not {mbps} ± {tolerance} Mbit/s");
+    assert!(
+        off <= tolerance,
+        "{value} is not {mbps} ± {tolerance} Mbit/s"
+    );
 }
 
 #[test]
@@ -63,10 +70,16 @@ fn a_window_is_never_exceeded_and_always_used() {
         Event::Sent { in_flight, .. } => Some(*in_flight),
         _ => None,
     };
-    let most = events.iter().filter_map(|(_, event)| in_flight(event)).max();
+    let most = events
+        .iter()
+        .filter_map(|(_, event)| in_flight(event))
+        .max();
     assert_eq!(most, Some(Bytes::new(150_000)));
     close(arrived(&events, Time::from_secs(1)), 20.0, 0.01);
-    assert_eq!(number(&events, |event| matches!(event, Event::Lost { .. })), 0);
+    assert_eq!(
+        number(&events, |event| matches!(event, Event::Lost { .. })),
+        0
+    );
 }
 
 #[test]
@@ -79,7 +92,9 @@ traffic = { bulk = {} }"#;
         .map(|(at, _)| *at)
         .collect();
     assert!(sent.len() > 9_000);
-    let odd = sent.windows(2).find(|pair| pair[1] - pair[0] != Span::from_millis(1));
+    let odd = sent
+        .windows(2)
+        .find(|pair| pair[1] - pair[0] != Span::from_millis(1));
     assert_eq!(odd, None);
 }
 
@@ -90,7 +105,10 @@ fn a_floor_is_filled_up_and_no_more() {
     let from = Time::from_secs(1);
     close(arrived(&events, from), 3.0, 0.05);
     let sent = |wanted: &str| -> u64 {
-        number(&events, |event| matches!(event, Event::Sent { kind, .. } if kind.name() == wanted))
+        number(
+            &events,
+            |event| matches!(event, Event::Sent { kind, .. } if kind.name() == wanted),
+        )
     };
     // 1 Mbit/s of video is two packets a frame; filler is full packets.
     let video = sent("video");
@@ -108,8 +126,13 @@ fn lost_feedback_costs_no_packets() {
     // A packet is given up wrongly only where all messages of the next three
     // arrivals were lost as well and one after them came.
     assert!(lost * 50 < sent, "{lost} of {sent} given up");
-    let without_time = number(&events, |event| matches!(event, Event::Acked { rtt: None, .. }));
-    assert!((1..sent / 5).contains(&without_time), "{without_time} of {sent}");
+    let without_time = number(&events, |event| {
+        matches!(event, Event::Acked { rtt: None, .. })
+    });
+    assert!(
+        (1..sent / 5).contains(&without_time),
+        "{without_time} of {sent}"
+    );
 }
 
 #[test]
@@ -125,16 +148,38 @@ jitter = { kind = "uniform", max = "10 ms", reorder = true }"#;
     }
     assert!(acked.len() > 15_000);
     assert!(acked.values().all(|times| *times == 1));
-    assert_eq!(number(&events, |event| matches!(event, Event::Lost { .. })), 0);
+    assert_eq!(
+        number(&events, |event| matches!(event, Event::Lost { .. })),
+        0
+    );
 }
 
 #[test]
 fn doubled_packets_are_seen_and_counted_once() {
     let events = run(BULK, &format!("{LINK}\nduplicate = 0.1"), "");
-    let doubles = number(&events, |event| matches!(event, Event::Arrived { duplicate: true, .. }));
-    let firsts = number(&events, |event| matches!(event, Event::Arrived { duplicate: false, .. }));
+    let doubles = number(&events, |event| {
+        matches!(
+            event,
+            Event::Arrived {
+                duplicate: true,
+                ..
+            }
+        )
+    });
+    let firsts = number(&events, |event| {
+        matches!(
+            event,
+            Event::Arrived {
+                duplicate: false,
+                ..
+            }
+        )
+    });
     let share = doubles * 100 / firsts;
-    assert!((8..=12).contains(&share), "{doubles} doubles, {firsts} firsts");
+    assert!(
+        (8..=12).contains(&share),
+        "{doubles} doubles, {firsts} firsts"
+    );
 }
 
 #[test]
@@ -142,10 +187,15 @@ fn reordered_packets_given_up_come_back_as_spurious() {
     let jitter = "jitter = { kind = \"uniform\", max = \"5 ms\", reorder = true }";
     let events = run(BULK, &format!("{LINK}\n{jitter}"), "");
     let lost = number(&events, |event| matches!(event, Event::Lost { .. }));
-    let spurious = number(&events, |event| matches!(event, Event::Acked { spurious: true, .. }));
+    let spurious = number(&events, |event| {
+        matches!(event, Event::Acked { spurious: true, .. })
+    });
     assert!(lost > 100, "{lost} given up");
     // All but those whose copy was still on its way at the end.
-    assert!(spurious <= lost && lost - spurious < 20, "{spurious} of {lost} came back");
+    assert!(
+        spurious <= lost && lost - spurious < 20,
+        "{spurious} of {lost} came back"
+    );
 }
 
 #[test]
@@ -169,7 +219,10 @@ fn every_fragment_of_a_frame_arrives_in_spite_of_losses() {
     let events = run(flow, &format!("{LINK}\nloss = 0.02"), "");
     let completed = number(&events, |event| matches!(event, Event::Completed { .. }));
     let captured = number(&events, |event| matches!(event, Event::Captured { .. }));
-    assert!(completed <= captured && captured - completed <= 6, "{completed} of {captured}");
+    assert!(
+        completed <= captured && captured - completed <= 6,
+        "{completed} of {captured}"
+    );
 }
 
 #[test]
@@ -255,9 +308,16 @@ fn fragments_of_a_frame_leave_in_order() {
     let flow = r#"cc = { name = "fixed", target = "8 Mbit/s", pacing = "16 Mbit/s" }"#;
     let mut last: Option<(FrameId, u16)> = None;
     for (_, event) in &run(flow, LINK, "") {
-        if let Event::Sent { kind: Kind::Video(fragment), .. } = event {
+        if let Event::Sent {
+            kind: Kind::Video(fragment),
+            ..
+        } = event
+        {
             let this = (fragment.frame, fragment.index);
-            assert!(last.is_none_or(|last| last < this), "{last:?} then {this:?}");
+            assert!(
+                last.is_none_or(|last| last < this),
+                "{last:?} then {this:?}"
+            );
             last = Some(this);
         }
     }

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A comment of one line; block comments give one per line.
-pub(crate) struct Comment {
+/// A line of prose: of a comment, or of a string.
+pub(crate) struct Prose {
     /// Counted from one.
     pub(crate) line: usize,
     /// Without the marker.
@@ -26,7 +26,9 @@ pub(crate) struct Source {
     /// only tests use.
     pub(crate) shipped: String,
     /// Its comments, in order.
-    pub(crate) comments: Vec<Comment>,
+    pub(crate) comments: Vec<Prose>,
+    /// Its strings, in order.
+    pub(crate) strings: Vec<Prose>,
 }
 
 /// The workspace.
@@ -97,7 +99,7 @@ fn collect(folder: &Path, name: &str, names: &mut Vec<String>) {
 impl Source {
     /// Takes a file's text apart.
     pub(crate) fn new(name: String, text: String) -> Self {
-        let (code, comments) = blank(&text);
+        let (code, comments, strings) = blank(&text);
         let shipped = without_tests(&code);
         Self {
             name,
@@ -105,6 +107,7 @@ impl Source {
             code,
             shipped,
             comments,
+            strings,
         }
     }
 
@@ -208,11 +211,11 @@ pub(crate) fn fields(body: &str) -> Vec<Field<'_>> {
     found
 }
 
-/// Blanks comments, strings and characters; gives the comments apart.
-fn blank(text: &str) -> (String, Vec<Comment>) {
+/// Blanks comments, strings and characters; gives comments and strings apart.
+fn blank(text: &str) -> (String, Vec<Prose>, Vec<Prose>) {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
-    let mut comments = Vec::new();
+    let (mut comments, mut strings) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < bytes.len() {
         if !text.is_char_boundary(at) {
@@ -234,17 +237,17 @@ fn blank(text: &str) -> (String, Vec<Comment>) {
             at += 1;
             continue;
         };
-        if rest.starts_with("//") || rest.starts_with("/*") {
-            let first = line_of(text, at);
-            for (index, line) in text[at..end].lines().enumerate() {
-                comments.push(Comment {
-                    line: first + index,
-                    text: line
-                        .trim_start()
-                        .trim_start_matches(['/', '*', '!'])
-                        .to_owned(),
-                });
-            }
+        let comment = rest.starts_with("//") || rest.starts_with("/*");
+        let list = if comment { &mut comments } else { &mut strings };
+        let first = line_of(text, at);
+        for (index, line) in text[at..end].lines().enumerate() {
+            list.push(Prose {
+                line: first + index,
+                text: line
+                    .trim_start()
+                    .trim_start_matches(['/', '*', '!', '"'])
+                    .to_owned(),
+            });
         }
         for byte in &mut code[at..end] {
             if *byte != b'\n' {
@@ -254,7 +257,7 @@ fn blank(text: &str) -> (String, Vec<Comment>) {
         at = end;
     }
     let code = String::from_utf8(code).expect("only whole tokens were blanked");
-    (code, comments)
+    (code, comments, strings)
 }
 
 /// Length of a block comment; they nest.
