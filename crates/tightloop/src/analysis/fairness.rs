@@ -4,7 +4,7 @@ use super::{Spread, Window, steps};
 use crate::units::{Bytes, Span, Time, count, float};
 
 /// The bins that throughput is averaged in for fairness and for Pantheon's
-/// plots. [SQP] §6.7, [Pantheon] §4.
+/// plots. [Pantheon], [SQP].
 pub(super) const BIN: Span = Span::from_millis(500);
 
 /// Jain's index of fairness, (Σx)² / (n Σx²): one where all are equal, 1/n

@@ -7,7 +7,7 @@ use crate::event::{Cause, Direction, LinkId, PacketId, PathId};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The bins in which delivery opportunities are held against what sources can
-/// use. [RFC8867] §4
+/// use. [RFC8867]: its bins.
 const BIN: Span = Span::from_millis(200);
 
 /// One link.

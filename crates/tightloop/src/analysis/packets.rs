@@ -318,11 +318,11 @@ impl Flow {
 
     /// Its data packets at each link, all paths together.
     fn crossing_reports(&self) -> Vec<CrossingReport> {
-        let data = |it: &&Crossing| it.direction == Direction::Data;
+        let onward = |it: &&Crossing| it.direction == Direction::Data;
         let mut links: Vec<LinkId> = self
             .crossings
             .iter()
-            .filter(data)
+            .filter(onward)
             .map(|it| it.link)
             .collect();
         links.sort_unstable();
@@ -332,7 +332,7 @@ impl Flow {
             for it in self
                 .crossings
                 .iter()
-                .filter(data)
+                .filter(onward)
                 .filter(|it| it.link == link)
             {
                 waited.append(&it.waited, Span::ZERO);

@@ -7,7 +7,7 @@
 use super::{SpikeReport, Window};
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// How long after a drop its spike is looked for. [SpikeBound] §4, counted
+/// How long after a drop its spike is looked for. [SpikeBound], figure 5, counted
 /// from the actual drop.
 pub const AFTER: Span = Span::from_secs(5);
 /// How long before a drop throughput is averaged to correct r for a sender
