@@ -4,7 +4,11 @@
 //! `perf` runs all cases; `perf CASE [SECONDS]` one of them for that much
 //! virtual time. Each line says what was run; `N packets` is what was carried.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)] // It times and prints.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::disallowed_macros
+)] // It times and prints.
 #![allow(clippy::as_conversions)] // Counts become floats to be printed.
 
 use std::process::ExitCode;

@@ -12,6 +12,10 @@ use crate::units::{RemoteTime, Span, Time};
 /// the number open; ours: enough for sixteen separate losses in a round trip.
 const RANGES: usize = 16;
 
+/// A message is due at the latest when it has this many reports: with all its
+/// ranges it still fits a packet of 1500 bytes. Ours.
+const MOST_REPORTS: usize = 128;
+
 /// Settings of a receiver's feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -22,7 +26,7 @@ pub struct Settings {
     /// Instead: a message at this interval, if anything has arrived.
     pub interval: Option<Span>,
     /// Reports of the message before that are told again, so that a single
-    /// lost message costs nothing. Ours: one, four bytes.
+    /// lost message costs nothing. Ours: one, eight bytes.
     pub repeat: usize,
 }
 
@@ -113,6 +117,7 @@ impl Feedback {
         self.message.arrived.push(Arrived { number, at, ecn });
         self.waiting_since.get_or_insert(now);
         let untold = self.message.arrived.len() - self.told;
+        self.ready |= untold >= MOST_REPORTS;
         self.ready |= match self.settings.interval {
             Some(interval) => self.last_sent.is_none_or(|last| now >= last + interval),
             None => u32::try_from(untold).is_ok_and(|untold| untold >= self.settings.packets),
@@ -329,6 +334,24 @@ mod tests {
             arrive(&mut feedback, due, number);
         }
         assert_eq!(numbers(&mut feedback, due), Some(vec![2, 3, 4]));
+    }
+
+    #[test]
+    fn a_full_message_does_not_wait_for_its_time() {
+        let settings = Settings {
+            interval: Some(Span::from_millis(50)),
+            ..Settings::default()
+        };
+        let mut feedback = Feedback::new(PathId(0), settings);
+        let now = Time::from_millis(1);
+        arrive(&mut feedback, now, 0);
+        assert!(numbers(&mut feedback, now).is_some());
+        for number in 1..128 {
+            arrive(&mut feedback, now, number);
+            assert!(!feedback.ready, "{number} reports wait");
+        }
+        arrive(&mut feedback, now, 128);
+        assert!(feedback.ready);
     }
 
     #[test]

@@ -54,10 +54,8 @@ pub struct Ledger {
     next_message: u64,
     rtt: Rtt,
     feedback_delay: Span,
-    in_flight: Bytes,
-    sent: Bytes,
-    delivered: Bytes,
-    lost: Bytes,
+    /// The facts that controllers see, always current.
+    state: PathState,
     delivered_at: Time,
     first_sent: Time,
     last_sent: Time,
@@ -84,10 +82,10 @@ pub struct Outcome {
 }
 
 impl Ledger {
-    /// A ledger for a receiver that holds feedback back for at most
-    /// `feedback_delay`.
+    /// A ledger for packets of at most `mss` and a receiver that holds feedback
+    /// back for at most `feedback_delay`.
     #[must_use]
-    pub fn new(feedback_delay: Span) -> Self {
+    pub fn new(mss: Bytes, feedback_delay: Span) -> Self {
         Self {
             records: VecDeque::new(),
             first: 0,
@@ -96,10 +94,10 @@ impl Ledger {
             next_message: 0,
             rtt: Rtt::default(),
             feedback_delay,
-            in_flight: Bytes::ZERO,
-            sent: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            lost: Bytes::ZERO,
+            state: PathState {
+                mss,
+                ..PathState::default()
+            },
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
             last_sent: Time::ZERO,
@@ -126,7 +124,7 @@ impl Ledger {
     /// Bytes in flight.
     #[must_use]
     pub const fn in_flight(&self) -> Bytes {
-        self.in_flight
+        self.state.in_flight
     }
 
     /// The round-trip time.
@@ -135,38 +133,36 @@ impl Ledger {
         &self.rtt
     }
 
-    /// Fills in what the ledger knows of the path.
-    pub fn describe(&self, state: &mut PathState) {
-        state.in_flight = self.in_flight;
-        state.sent = self.sent;
-        state.delivered = self.delivered;
-        state.lost = self.lost;
-        state.latest_rtt = self.rtt.latest();
-        state.smoothed_rtt = self.rtt.smoothed();
-        state.rtt_deviation = self.rtt.deviation();
-        state.min_rtt = self.rtt.min();
-        state.app_limited = self.app_limited_until.is_some();
+    /// What is known of the path.
+    #[must_use]
+    pub const fn state(&self) -> &PathState {
+        &self.state
+    }
+
+    /// Bytes wait in this path's pacer: the one fact that is not the ledger's own.
+    pub const fn set_backlog(&mut self, backlog: Bytes) {
+        self.state.backlog = backlog;
     }
 
     /// A packet leaves.
     pub fn on_sent(&mut self, now: Time, size: Bytes, kind: Kind, content: Content) -> Sent {
-        if self.in_flight == Bytes::ZERO {
+        if self.state.in_flight == Bytes::ZERO {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        self.in_flight += size;
-        self.sent += size;
+        self.state.in_flight += size;
+        self.state.sent += size;
         self.last_sent = now;
         let sent = Sent {
             number: self.next_number(),
             at: now,
             size,
             kind,
-            in_flight: self.in_flight,
-            delivered: self.delivered,
+            in_flight: self.state.in_flight,
+            delivered: self.state.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            app_limited: self.app_limited_until.is_some(),
+            app_limited: self.state.app_limited,
         };
         self.records.push_back(Record {
             sent,
@@ -179,7 +175,9 @@ impl Ledger {
     /// The application had nothing to send though path and controller would
     /// have let it. [DeliveryRate] §3.4.
     pub fn on_app_limited(&mut self) {
-        self.app_limited_until = Some((self.delivered + self.in_flight).max(Bytes::new(1)));
+        self.app_limited_until =
+            Some((self.state.delivered + self.state.in_flight).max(Bytes::new(1)));
+        self.state.app_limited = true;
     }
 
     /// Takes in a feedback message; fills `acked` in the order of arrival and
@@ -237,15 +235,20 @@ impl Ledger {
                 .and_then(|acked| acked.rtt)
         {
             self.rtt.on_sample(now, rtt);
+            self.state.latest_rtt = self.rtt.latest();
+            self.state.smoothed_rtt = self.rtt.smoothed();
+            self.state.rtt_deviation = self.rtt.deviation();
+            self.state.min_rtt = self.rtt.min();
         }
         let delivery = self.delivery_rate(now, acked);
         if !acked.is_empty() {
             self.timeouts = 0;
             if self
                 .app_limited_until
-                .is_some_and(|until| self.delivered > until)
+                .is_some_and(|until| self.state.delivered > until)
             {
                 self.app_limited_until = None;
+                self.state.app_limited = false;
             }
         }
         let persistent_congestion = self.find_lost(now, lost);
@@ -279,7 +282,7 @@ impl Ledger {
     /// `longest` after the last packet left or probe was due.
     #[must_use]
     pub fn probe_time(&self, longest: Span) -> Option<Time> {
-        if self.in_flight == Bytes::ZERO || self.loss_time.is_some() {
+        if self.state.in_flight == Bytes::ZERO || self.loss_time.is_some() {
             return None;
         }
         let timeout = self.rtt.probe_timeout(self.feedback_delay);
@@ -310,8 +313,8 @@ impl Ledger {
         let size = record.sent.size;
         match record.fate {
             Fate::Acked => return,
-            Fate::Outstanding => self.in_flight -= size,
-            Fate::Lost => self.lost -= size,
+            Fate::Outstanding => self.state.in_flight -= size,
+            Fate::Lost => self.state.lost -= size,
         }
         acked.push(Acked {
             packet: record.sent,
@@ -321,7 +324,7 @@ impl Ledger {
             spurious: record.fate == Fate::Lost,
         });
         record.fate = Fate::Acked;
-        self.delivered += size;
+        self.state.delivered += size;
         self.delivered_at = now;
         self.largest_acked = Some(self.largest_acked.map_or(number, |l| l.max(number)));
     }
@@ -336,7 +339,7 @@ impl Ledger {
             return None;
         }
         Some(DeliveryRate {
-            delivered: self.delivered - last.delivered,
+            delivered: self.state.delivered - last.delivered,
             interval,
             app_limited: last.app_limited,
             prior_delivered: last.delivered,
@@ -366,8 +369,8 @@ impl Ledger {
                 };
                 record.fate = Fate::Lost;
                 let sent = record.sent;
-                self.in_flight -= sent.size;
-                self.lost += sent.size;
+                self.state.in_flight -= sent.size;
+                self.state.lost += sent.size;
                 self.lost_contents.push(record.content);
                 lost.push(Lost { packet: sent, by });
                 persistent |= self.extend_lost_run(&sent);
@@ -445,7 +448,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             Self {
-                ledger: Ledger::new(Span::ZERO),
+                ledger: Ledger::new(SIZE, Span::ZERO),
                 acked: Vec::new(),
                 lost: Vec::new(),
                 message: 0,
@@ -543,8 +546,7 @@ mod tests {
         bench.report(ms(42), &[0], &[]);
         assert_eq!(bench.acked(), [0]);
         assert!(bench.acked[0].spurious);
-        let mut state = PathState::default();
-        bench.ledger.describe(&mut state);
+        let state = bench.ledger.state();
         assert_eq!((state.lost, state.delivered), (Bytes::ZERO, SIZE * 4));
         bench.report(ms(43), &[0], &[]);
         assert!(bench.acked().is_empty(), "a repeated report is no news");
@@ -705,8 +707,7 @@ mod tests {
                     bench.lost.clear();
                     bench.ledger.on_loss_time(ms(now), &mut bench.lost);
                 }
-                let mut state = PathState::default();
-                bench.ledger.describe(&mut state);
+                let state = bench.ledger.state();
                 prop_assert_eq!(state.in_flight + state.delivered + state.lost, state.sent);
                 prop_assert!(bench.ledger.loss_time().is_none_or(|due| due > ms(now)));
             }

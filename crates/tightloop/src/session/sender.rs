@@ -103,14 +103,9 @@ struct Path {
 }
 
 impl Path {
-    fn state(&self, mss: Bytes) -> PathState {
-        let mut state = PathState {
-            mss,
-            backlog: self.backlog,
-            ..PathState::default()
-        };
-        self.ledger.describe(&mut state);
-        state
+    fn set_backlog(&mut self, backlog: Bytes) {
+        self.backlog = backlog;
+        self.ledger.set_backlog(backlog);
     }
 
     fn has_room(&self, size: Bytes) -> bool {
@@ -159,7 +154,7 @@ impl Sender {
                     controller,
                     asked: control,
                     control,
-                    ledger: Ledger::new(settings.feedback_delay),
+                    ledger: Ledger::new(settings.framing.mtu, settings.feedback_delay),
                     pacer: Pacer::new(settings.slack),
                     queue: VecDeque::new(),
                     backlog: Bytes::ZERO,
@@ -187,8 +182,7 @@ impl Sender {
     /// What the session knows of a path, for tests and dashboards.
     #[must_use]
     pub fn path_state(&self, path: PathId) -> Option<PathState> {
-        let path = self.paths.get(usize::from(path.0))?;
-        Some(path.state(self.settings.framing.mtu))
+        Some(*self.paths.get(usize::from(path.0))?.ledger.state())
     }
 
     /// What a path's controller allows now.
@@ -209,12 +203,11 @@ impl Sender {
     }
 
     fn refresh_views(&mut self) {
-        let mtu = self.mtu();
         self.views.clear();
         self.views.extend(self.paths.iter().map(|path| PathView {
             id: path.id,
             control: path.control,
-            state: path.state(mtu),
+            state: *path.ledger.state(),
             next_send: path.pacer.next(),
         }));
     }
@@ -225,10 +218,7 @@ impl Sender {
         let path = &mut self.paths[at];
         let asked = path.controller.control();
         let control = match &self.application {
-            Application::Video(video) => {
-                let state = path.state(mtu);
-                video.rate_control.shape(asked, &state)
-            }
+            Application::Video(video) => video.rate_control.shape(asked, path.ledger.state()),
             Application::Traffic(_) if asked == path.asked => return,
             Application::Traffic(_) => asked,
         };
@@ -247,9 +237,7 @@ impl Sender {
 
     /// Tells a path's controller the news in `acked` and `lost`.
     fn tell(&mut self, now: Time, at: usize, feedback: &Feedback<'_>, log: &mut Log<'_>) {
-        let mtu = self.mtu();
         let path = &mut self.paths[at];
-        let state = path.state(mtu);
         let id = |number| PacketId {
             flow: self.settings.flow,
             path: path.id,
@@ -273,7 +261,8 @@ impl Sender {
                 });
             }
         }
-        path.controller.on_feedback(now, feedback, &state);
+        path.controller
+            .on_feedback(now, feedback, path.ledger.state());
         self.scheduler.on_feedback(now, path.id, feedback);
         let due = now >= path.gauged + GAUGE_INTERVAL;
         if due {
@@ -347,7 +336,7 @@ impl Sender {
         } else {
             path.queue.push_back(queued);
         }
-        path.backlog += queued.size;
+        path.set_backlog(path.backlog + queued.size);
         self.views[at].state.backlog = path.backlog;
     }
 
@@ -511,7 +500,7 @@ impl Sender {
             if !probing && !path.has_room(front.size) {
                 return None;
             }
-            path.backlog -= front.size;
+            path.set_backlog(path.backlog - front.size);
             return path.queue.pop_front();
         }
         if !probing && !path.has_room(mtu) {
@@ -549,7 +538,6 @@ impl Sender {
         buffer: &mut Buffer,
         log: &mut Log<'_>,
     ) -> Transmit {
-        let mtu = self.mtu();
         let path = &mut self.paths[at];
         path.probes = path.probes.saturating_sub(1);
         let content = Content {
@@ -586,13 +574,11 @@ impl Sender {
             kind: sent.kind,
             in_flight: sent.in_flight,
         });
-        let state = path.state(mtu);
-        path.controller.on_sent(now, &sent, &state);
+        path.controller.on_sent(now, &sent, path.ledger.state());
         transmit
     }
 
     fn run_timers(&mut self, now: Time, at: usize, log: &mut Log<'_>) {
-        let mtu = self.mtu();
         let path = &mut self.paths[at];
         if path.ledger.loss_time().is_some_and(|due| due <= now) {
             self.lost.clear();
@@ -616,8 +602,7 @@ impl Sender {
             });
         }
         if path.controller.next_timeout().is_some_and(|due| due <= now) {
-            let state = path.state(mtu);
-            path.controller.on_timeout(now, &state);
+            path.controller.on_timeout(now, path.ledger.state());
             self.obey(now, at, log);
         }
     }

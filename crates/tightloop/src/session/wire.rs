@@ -1,7 +1,6 @@
 //! What travels: the headers of data packets, and feedback messages.
 //!
-//! All integers are big-endian; variable-length ones are those of [RFC9000] §16.
-//! A data header has [`HEADER`] bytes:
+//! All integers are big-endian. A data header has [`HEADER`] bytes:
 //!
 //! | bytes | field |
 //! | --- | --- |
@@ -16,11 +15,12 @@
 //!
 //! A feedback message starts with 32 bytes (type, path, number of reports,
 //! number of ranges, kind of report, two zero bytes, message number, the receiver's
-//! clock, largest packet number received), then the reports in the order of
-//! arrival (distance from the largest ×4 + ECN; age of the arrival in ns), then
-//! ranges of received numbers from the largest down (gap, length − 1), then the
-//! algorithm's own report if there is one. No range at all means that nothing
-//! the sender still asks about is missing below the largest number.
+//! clock, largest packet number received). Then come the reports in the order of
+//! arrival, eight bytes each (22 bits of distance from the largest number, 2 bits
+//! of ECN, 40 bits of age in ns, which is 18 minutes), then ranges of received
+//! numbers from the highest down (lowest and highest number, eight bytes each),
+//! then the algorithm's own report if there is one. No range at all means that
+//! nothing the sender still asks about is missing below the largest number.
 //!
 //! Reports are news; ranges repeat everything, so that a lost feedback message
 //! costs arrival times but never the fact of arrival.
@@ -50,8 +50,30 @@ const NO_REPORT: u8 = 0;
 const ESTIMATE: u8 = 1;
 const FORECAST: u8 = 2;
 
-/// The largest number a variable-length integer holds.
-const VARINT_MAX: u64 = (1 << 62) - 1;
+/// The largest packet number. [RFC9000] §12.3.
+const LARGEST_NUMBER: u64 = (1 << 62) - 1;
+
+/// Where the parts of a report lie in its 64 bits; by definition.
+const BACK_SHIFT: u32 = 42;
+/// By definition.
+const ECN_SHIFT: u32 = 40;
+/// The oldest age a report can tell; older ones are cut to it. By definition.
+const OLDEST: u64 = (1 << ECN_SHIFT) - 1;
+/// The largest distance a report can tell; by definition. Who lags farther
+/// behind has been forgotten by any sender.
+const FARTHEST_BACK: u64 = (1 << (u64::BITS - BACK_SHIFT)) - 1;
+
+/// The ECN field by its bits in the IP header. [RFC3168] §5.
+const ECN_FIELD: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+const fn ecn_bits(ecn: Ecn) -> u64 {
+    match ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    }
+}
 
 /// A forecast has at most this many ticks. Ours: two seconds of 20 ms ticks.
 const FORECAST_TICKS: u64 = 100;
@@ -213,7 +235,7 @@ impl Header {
         if flags & !FLAG_KEY != 0 || (flags != 0 && kind.fragment().is_none()) {
             return Err(WireError::Field("flags"));
         }
-        if number > VARINT_MAX {
+        if number > LARGEST_NUMBER {
             return Err(WireError::Field("number"));
         }
         Ok(Self {
@@ -249,39 +271,31 @@ impl Message {
         head[8..16].copy_from_slice(&self.number.to_be_bytes());
         head[16..24].copy_from_slice(&self.now.as_nanos().to_be_bytes());
         head[24..32].copy_from_slice(&self.largest.to_be_bytes());
-        let mut writer = Writer::new(buffer);
-        writer.bytes(&head);
+        buffer.extend_from_slice(&head);
         for arrived in &self.arrived[self.arrived.len() - reports..] {
-            let ecn = match arrived.ecn {
-                Ecn::NotEct => 0,
-                Ecn::Ect1 => 1,
-                Ecn::Ect0 => 2,
-                Ecn::Ce => 3,
-            };
-            writer.varint((self.largest - arrived.number) * 4 + ecn);
-            let age = self.now - arrived.at;
-            writer.varint(u64::try_from(age.as_nanos()).unwrap_or(0));
+            let back = (self.largest - arrived.number).min(FARTHEST_BACK);
+            let age = u64::try_from((self.now - arrived.at).as_nanos()).unwrap_or(0);
+            let packed =
+                (back << BACK_SHIFT) | (ecn_bits(arrived.ecn) << ECN_SHIFT) | age.min(OLDEST);
+            buffer.extend_from_slice(&packed.to_be_bytes());
         }
-        // The first range ends at the largest number: its gap is zero.
-        let mut below = self.largest + 1;
         for &(low, high) in &self.ranges[..ranges] {
-            writer.varint(below - (high + 1));
-            writer.varint(high - low);
-            below = low;
+            buffer.extend_from_slice(&low.to_be_bytes());
+            buffer.extend_from_slice(&high.to_be_bytes());
         }
+        let mut put = |value: u64| buffer.extend_from_slice(&value.to_be_bytes());
         match &self.report {
             None => {}
-            Some(Report::Estimate(rate)) => writer.varint(rate.as_bps()),
+            Some(Report::Estimate(rate)) => put(rate.as_bps()),
             Some(Report::Forecast { tick, bytes }) => {
-                writer.varint(u64::try_from(tick.as_nanos()).unwrap_or(0));
+                put(u64::try_from(tick.as_nanos()).unwrap_or(0));
                 let ticks = count(bytes.len()).min(FORECAST_TICKS);
-                writer.varint(ticks);
+                put(ticks);
                 for bytes in &bytes[..index(ticks)] {
-                    writer.varint(bytes.get());
+                    put(bytes.get());
                 }
             }
         }
-        writer.flush();
     }
 
     /// Reads a message into `self`, whose room is used again.
@@ -309,64 +323,50 @@ impl Message {
             bytes,
             at: FEEDBACK_HEADER,
         };
-        if self.largest > VARINT_MAX {
+        if self.largest > LARGEST_NUMBER {
             return Err(WireError::Field("largest"));
         }
         self.arrived.clear();
         for _ in 0..reports {
-            let packed = reader.varint()?;
-            let age = reader.varint()?;
+            let packed = reader.u64()?;
             let number = self
                 .largest
-                .checked_sub(packed / 4)
+                .checked_sub(packed >> BACK_SHIFT)
                 .ok_or(WireError::Field("packet number"))?;
             let at = self
                 .now
                 .as_nanos()
-                .checked_sub(age)
+                .checked_sub(packed & OLDEST)
                 .ok_or(WireError::Field("age"))?;
             self.arrived.push(Arrived {
                 number,
                 at: RemoteTime::from_nanos(at),
-                ecn: match packed % 4 {
-                    0 => Ecn::NotEct,
-                    1 => Ecn::Ect1,
-                    2 => Ecn::Ect0,
-                    _ => Ecn::Ce,
-                },
+                ecn: ECN_FIELD[index((packed >> ECN_SHIFT) & 3)],
             });
         }
         self.ranges.clear();
-        let mut below = self.largest + 1;
-        for nth in 0..ranges {
-            let gap = reader.varint()?;
-            let length = reader.varint()?;
-            // Adjacent ranges are one range: a later gap of zero is not ours.
-            if (gap == 0) != (nth == 0) {
-                return Err(WireError::Field("range gap"));
+        let mut below = self.largest.saturating_add(2);
+        for _ in 0..ranges {
+            let (low, high) = (reader.u64()?, reader.u64()?);
+            // Touching ranges would be one range.
+            if low > high || high.saturating_add(1) >= below {
+                return Err(WireError::Field("range"));
             }
-            let high = below
-                .checked_sub(gap)
-                .and_then(|end| end.checked_sub(1))
-                .ok_or(WireError::Field("range gap"))?;
-            let low = high
-                .checked_sub(length)
-                .ok_or(WireError::Field("range length"))?;
             self.ranges.push((low, high));
             below = low;
         }
         self.report = match report_kind {
             NO_REPORT => None,
-            ESTIMATE => Some(Report::Estimate(Rate::from_bps(reader.varint()?))),
+            ESTIMATE => Some(Report::Estimate(Rate::from_bps(reader.u64()?))),
             FORECAST => {
-                let tick = Span::from_nanos(i64::try_from(reader.varint()?).unwrap_or(i64::MAX));
-                let ticks = reader.varint()?;
+                let tick = Span::from_nanos(i64::try_from(reader.u64()?).unwrap_or(i64::MAX));
+                let ticks = reader.u64()?;
                 if ticks > FORECAST_TICKS {
                     return Err(WireError::Field("forecast ticks"));
                 }
                 let mut bytes = Vec::with_capacity(index(ticks));
                 for _ in 0..ticks {
-                    bytes.push(Bytes::new(reader.varint()?));
+                    bytes.push(Bytes::new(reader.u64()?));
                 }
                 Some(Report::Forecast { tick, bytes })
             }
@@ -376,54 +376,6 @@ impl Message {
             0 => Ok(()),
             rest => Err(WireError::Long(rest)),
         }
-    }
-}
-
-/// Collects bytes in place before they go to the buffer, a piece at a time:
-/// most messages are one piece.
-struct Writer<'a> {
-    buffer: &'a mut Buffer,
-    piece: [u8; PIECE],
-    used: usize,
-}
-
-const PIECE: usize = 96;
-
-impl<'a> Writer<'a> {
-    const fn new(buffer: &'a mut Buffer) -> Self {
-        Self {
-            buffer,
-            piece: [0; PIECE],
-            used: 0,
-        }
-    }
-
-    fn flush(&mut self) {
-        self.buffer.extend_from_slice(&self.piece[..self.used]);
-        self.used = 0;
-    }
-
-    fn bytes<const N: usize>(&mut self, bytes: &[u8; N]) {
-        if self.used + N > PIECE {
-            self.flush();
-        }
-        self.piece[self.used..self.used + N].copy_from_slice(bytes);
-        self.used += N;
-    }
-
-    /// Writes a variable-length integer; values beyond 62 bits are cut to the largest.
-    #[inline]
-    fn varint(&mut self, value: u64) {
-        let value = value.min(VARINT_MAX);
-        let class =
-            u32::from(value >= 1 << 6) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 30);
-        let length = 1u32 << class;
-        let bits = length * u8::BITS;
-        let tagged = value | (u64::from(class) << (bits - 2));
-        // Eight bytes are written whatever the length; those beyond it are written over.
-        let word = tagged << (u64::BITS - bits);
-        self.bytes(&word.to_be_bytes());
-        self.used -= size_of::<u64>() - index(u64::from(length));
     }
 }
 
@@ -442,24 +394,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     #[inline]
-    fn varint(&mut self) -> Result<u64, WireError> {
-        let rest = &self.bytes[self.at..];
-        let short = WireError::Short(self.bytes.len());
-        let first = *rest.first().ok_or(short)?;
-        let length = 1usize << (first >> 6);
-        let word = match rest.first_chunk::<8>() {
-            Some(chunk) => u64::from_be_bytes(*chunk),
-            // Near the end: the missing bytes are shifted out again.
-            None => {
-                let have = rest.get(..length).ok_or(short)?;
-                let mut chunk = [0; 8];
-                chunk[..length].copy_from_slice(have);
-                u64::from_be_bytes(chunk)
+    fn u64(&mut self) -> Result<u64, WireError> {
+        match self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
+            Some(field) => {
+                self.at += field.len();
+                Ok(u64::from_be_bytes(*field))
             }
-        };
-        self.at += length;
-        let bits = count(length) * u64::from(u8::BITS);
-        Ok((word & VARINT_MAX) >> (u64::from(u64::BITS) - bits))
+            None => Err(WireError::Short(self.bytes.len())),
+        }
     }
 }
 
@@ -489,8 +431,8 @@ mod tests {
     fn reports() -> impl Strategy<Value = Option<Report>> {
         prop_oneof![
             Just(None),
-            (0..VARINT_MAX).prop_map(|bps| Some(Report::Estimate(Rate::from_bps(bps)))),
-            (1i64..1_000_000_000, vec(0..VARINT_MAX, 0..9)).prop_map(|(tick, bytes)| {
+            (0..LARGEST_NUMBER).prop_map(|bps| Some(Report::Estimate(Rate::from_bps(bps)))),
+            (1i64..1_000_000_000, vec(0..LARGEST_NUMBER, 0..9)).prop_map(|(tick, bytes)| {
                 Some(Report::Forecast {
                     tick: Span::from_nanos(tick),
                     bytes: bytes.into_iter().map(Bytes::new).collect(),
@@ -540,7 +482,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..VARINT_MAX, key: bool, captured: u64, back: u32) {
+        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..LARGEST_NUMBER, key: bool, captured: u64, back: u32) {
             let header = Header {
                 path: PathId(path),
                 number,
@@ -610,7 +552,7 @@ mod tests {
         };
         let mut buffer = Buffer::new();
         message.encode(&mut buffer);
-        assert_eq!(buffer.len(), 32 + 2 + 5);
+        assert_eq!(buffer.len(), 32 + 8 + 16);
     }
 
     #[test]

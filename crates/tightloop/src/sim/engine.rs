@@ -57,7 +57,12 @@ impl Engine {
         self.due[component] = due;
         let mut node = (component + self.due.len()) / 2;
         while node >= 1 {
-            self.winners[node] = self.winner(node);
+            let (before, winner) = (self.winners[node], self.winner(node));
+            if before == winner && index(u64::from(winner)) != component {
+                // It lost here before and loses again: nothing above changes.
+                return;
+            }
+            self.winners[node] = winner;
             node /= 2;
         }
     }
