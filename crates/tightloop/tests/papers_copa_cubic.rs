@@ -1,6 +1,8 @@
 //! Cubic and Copa alone on a simulated link, against what the RFC, the paper,
 //! the authors' code and the Linux kernel do on the same link.
 
+#![allow(clippy::disallowed_macros)] // Tables are for who asks for them: `--nocapture`.
+
 use std::ops::RangeInclusive;
 
 use tightloop::event::{Event, Log, Sink};
