@@ -14,7 +14,7 @@ setup:
 	@scripts/setup
 
 demo: setup ## one video flow over a small link; writes runs/hello/report.html
-	$(TIGHTLOOP) run scenarios/hello.toml --out runs/hello
+	$(TIGHTLOOP) run scenarios/hello.toml --out runs/hello --force
 	$(TIGHTLOOP) report runs/hello
 	@echo
 	@echo "Open this file in a browser: $(CURDIR)/runs/hello/report.html"

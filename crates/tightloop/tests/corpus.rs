@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use tightloop::scenario::Scenario;
+
 #[allow(unreachable_pub)] // A library of its own, seen from here as a module.
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
@@ -45,6 +47,18 @@ fn every_folder_has_its_target() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     assert_eq!(folders, names, "left: fuzz/corpus; right: TARGETS");
+}
+
+#[test]
+fn the_good_scenarios_are_good() {
+    for name in ["smallest", "two_paths_and_traffic"] {
+        let path = corpus().join("scenario").join(name);
+        let text = fs::read_to_string(&path).expect("a readable file");
+        let scenario: Scenario =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let built = scenario.build(&|_| None);
+        assert!(built.is_ok(), "{}: {:?}", path.display(), built.err());
+    }
 }
 
 fn corpus() -> std::path::PathBuf {
