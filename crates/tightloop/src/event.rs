@@ -397,6 +397,20 @@ impl Sink for Vec<(Time, Event)> {
     }
 }
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn record(&mut self, at: Time, event: &Event) {
+        (**self).record(at, event);
+    }
+}
+
+/// Two sinks as one; more by nesting.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    fn record(&mut self, at: Time, event: &Event) {
+        self.0.record(at, event);
+        self.1.record(at, event);
+    }
+}
+
 /// A sink, or none: what everything that emits events is handed.
 ///
 /// An event is built only if someone listens.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::analysis::Series;
 use crate::event::{Cause, Control, Fragment, FrameId, Kind, LostBy, PathId, SkippedBy};
 
 fn id(number: u64, direction: Direction) -> PacketId {
@@ -380,12 +381,25 @@ proptest! {
             to: Time::from_nanos(window.0.max(window.1)),
         };
         let mut summary = Summary::new(Names::default(), window);
-        let mut series = super::super::Series::new(Names::default(), Span::from_millis(100));
+        let mut series = Series::new(Names::default(), Series::BIN);
+        let mut both = (&mut summary, &mut series);
         for (at, event) in &log {
-            summary.record(*at, event);
-            series.record(*at, event);
+            both.record(*at, event);
         }
         let _ = summary.report().values();
         let _ = series.curves(Time::from_secs(10));
     }
+}
+
+#[test]
+fn two_sinks_hear_the_same() {
+    let mut both = (Vec::new(), (Vec::new(), Vec::new()));
+    let event = Event::Capacity {
+        link: LinkId(0),
+        rate: Rate::from_mbps(1),
+    };
+    both.record(Time::ZERO, &event);
+    let (first, (second, third)) = both;
+    assert_eq!(first, [(Time::ZERO, event)]);
+    assert_eq!((&second, &third), (&first, &first));
 }
