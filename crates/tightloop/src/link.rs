@@ -91,6 +91,9 @@ pub struct Link<P: Packet> {
     /// When service next does something for a packet: the one in service has
     /// left, or an opportunity comes while somebody waits.
     due: Option<Time>,
+    /// When there is next anything to bring up to date: `due`, or a change of
+    /// the rate, or an opportunity for nobody.
+    wake: Option<Time>,
     flight: Flight<P>,
     /// The first rate has been logged.
     announced: bool,
@@ -111,11 +114,12 @@ impl<P: Packet> Link<P> {
             id,
             impair,
             queue,
-            service,
             serving: None,
             began: Time::ZERO,
             rest: Bytes::ZERO,
             due: None,
+            wake: service.next_change(),
+            service,
             flight,
             announced: false,
             watched: false,
@@ -152,12 +156,7 @@ impl<P: Packet> Link<P> {
     pub fn next_event(&self) -> Option<Time> {
         let delivery = self.flight.next();
         if self.watched {
-            let change = match &self.service {
-                Service::Unlimited => None,
-                Service::Steps(steps) => steps.next_change(),
-                Service::Opportunities(opportunities) => opportunities.next(),
-            };
-            return earlier(earlier(delivery, self.due), change);
+            return earlier(delivery, self.wake);
         }
         earlier(delivery, self.due.map(|due| due + self.flight.least()))
     }
@@ -256,6 +255,7 @@ impl<P: Packet> Link<P> {
         });
         if idle {
             self.begin(now, log);
+            self.set_wake();
         }
     }
 

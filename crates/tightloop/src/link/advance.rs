@@ -1,34 +1,40 @@
 //! What a link does by itself as time goes on, at logical instants.
 
 use super::trace::{DEVICE_HEADER, FULL_PACKET, OPPORTUNITY};
-use super::{Judge, Link, Packet, Service, left};
+use super::{Judge, Link, Packet, Service, earlier, left};
 use crate::event::{Event, Log};
 use crate::units::{Bytes, Time};
 
 impl<P: Packet> Link<P> {
     /// Brings the link up to `now`, which is nearly always no work at all.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&mut self, now: Time, log: &mut Log<'_>) {
-        let change = match &self.service {
-            Service::Unlimited => return,
-            Service::Steps(steps) => steps.next_change(),
-            Service::Opportunities(opportunities) => opportunities.next(),
-        };
-        let reached = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        if reached(self.due) || reached(change) || (log.on() && !self.announced) {
-            match self.service {
-                Service::Unlimited => {}
-                Service::Steps(_) => self.serve_steps(now, log),
-                Service::Opportunities(_) => self.serve_opportunities(now, log),
-            }
+        if self.wake.is_some_and(|wake| wake <= now) || (log.on() && !self.announced) {
+            self.catch_up(now, log);
         }
     }
 
-    fn serve_steps(&mut self, now: Time, log: &mut Log<'_>) {
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time, log: &mut Log<'_>) {
         if log.on() && !self.announced {
             self.announced = true;
             self.tell_capacity(log);
         }
+        match self.service {
+            Service::Unlimited => {}
+            Service::Steps(_) => self.serve_steps(now, log),
+            Service::Opportunities(_) => self.serve_opportunities(now, log),
+        }
+        self.set_wake();
+    }
+
+    /// To be called after anything that changes what comes next.
+    #[inline]
+    pub(super) fn set_wake(&mut self) {
+        self.wake = earlier(self.due, self.service.next_change());
+    }
+
+    fn serve_steps(&mut self, now: Time, log: &mut Log<'_>) {
         while let Some(due) = self.due
             && due <= now
         {

@@ -65,6 +65,17 @@ impl Service {
         )))
     }
 
+    /// The next change of the rate, or the next opportunity.
+    #[must_use]
+    #[inline]
+    pub const fn next_change(&self) -> Option<Time> {
+        match self {
+            Self::Unlimited => None,
+            Self::Steps(steps) => steps.next_change(),
+            Self::Opportunities(opportunities) => opportunities.next(),
+        }
+    }
+
     /// The opportunities of a trace, from its beginning; repeated for ever
     /// unless `once`.
     #[must_use]
