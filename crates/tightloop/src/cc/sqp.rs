@@ -34,10 +34,10 @@
 //!   [SQP] Fig. 7 shows would be empty. It is never empty.
 //! - That RTT is smoothed over frames, not packets, so that many flows do not
 //!   swing in step and one message per packet or per frame makes no difference.
-//! - `fence_post`: n packets span n − 1 gaps, but their bytes count n. The bytes
-//!   of the packet behind Δmin are taken off, and the spread in Eq. 2 is
-//!   stretched by n/(n − 1). Where packets leave by opportunities Δmin holds no
-//!   packet's time, and the literal reading is the better one.
+//! - `fence_post`: Δmin holds the time of one packet on the link, so n packets
+//!   span n − 1 times. The first packet's bytes count only as far as it waited;
+//!   on links of opportunities, where it waits for one, that is a half on average.
+//!   In Eq. 2 the spread is stretched by n/(n − 1).
 //! - `pacing_limited`: a sample that only mirrors the pace is one round trip
 //!   old. At low rates B then chases its own past, and sticks.
 //! - `max_cut`: Eq. 4 knows no bound as S goes to 0. A frame wholly lost halves.
@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 
 use self::estimator::Estimator;
 use self::interval::{Interval, Intervals};
-use self::sampler::{LeastDelay, Sample, Sampler};
+use self::sampler::{Sample, Sampler};
 use super::{Algorithm, Control, Controller, Feedback, PathState, Sent, SettingError, Start};
 use crate::filter::{Ewma, WindowedMin};
 use crate::units::{Rate, Span, Time};
@@ -72,8 +72,9 @@ pub const SQP: Algorithm = Algorithm {
     reporter: None,
 };
 
-/// The weight of a frame's RTT in the smoothed one. [RFC6298] §2.
-const RTT_GAIN: f64 = 0.125;
+/// The weight of a frame's RTT in the smoothed one. Ours: 1/4 lets many flows
+/// neither swing in step (1/8 a packet does) nor queue long (1/8 a frame does).
+const RTT_GAIN: f64 = 0.25;
 
 /// Settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,7 +166,8 @@ pub struct Sqp {
     target: Rate,
     target_set: Time,
     intervals: Intervals,
-    least_delay: WindowedMin<LeastDelay>,
+    /// Δmin, between two clocks.
+    least_delay: WindowedMin<Span>,
     /// In seconds.
     smoothed_rtt: Ewma,
     sample: Option<Sample>,
@@ -249,11 +251,8 @@ impl Controller for Sqp {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, path: &PathState) {
         for acked in feedback.acked {
             if let Some(arrived) = acked.arrived {
-                let least = LeastDelay {
-                    delay: arrived.offset_from(acked.packet.at),
-                    size: acked.packet.size,
-                };
-                self.least_delay.push(now, least);
+                let delay = arrived.offset_from(acked.packet.at);
+                self.least_delay.push(now, delay);
             }
         }
         for acked in feedback.acked {

@@ -3,26 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::Interval;
-use crate::units::{Bytes, Rate, RemoteTime, Span};
-
-/// The least delay of the window, with the size of the packet that had it.
-/// Ordered by delay.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) struct LeastDelay {
-    /// Arrival minus departure: one-way delay plus an unknown constant. [SQP] Δmin.
-    pub(super) delay: Span,
-    /// The packet's own time on the link is part of the delay.
-    pub(super) size: Bytes,
-}
+use crate::units::{Rate, Span};
 
 /// How a frame's bytes and the span of its arrivals are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FencePost {
-    /// Δmin holds one packet's own time on the link, so the span lacks one
-    /// packet: the bytes that arrived count less the packet behind Δmin.
+    /// The span begins when the first packet would have been through without any
+    /// queue: its bytes count as far as it had to wait, the others in full.
     Corrected,
-    /// All bytes over that span: too high by n/(n − 1) for n packets.
+    /// All bytes count, though the link had n − 1 packets to carry in the span:
+    /// too high by n/(n − 1) for n packets on an idle link.
     Literal,
 }
 
@@ -67,18 +58,22 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// The sample of a frame; `None` where packets arrived but nobody knows when.
-    pub(super) fn sample(&self, frame: &Interval, least: Option<LeastDelay>) -> Option<Sample> {
+    /// The sample of a frame, Δmin being `least` (a delay between two clocks);
+    /// `None` where packets arrived but nobody knows when.
+    pub(super) fn sample(&self, frame: &Interval, least: Option<Span>) -> Option<Sample> {
         let paced = frame.bandwidth * self.pacing;
         let kept = 1.0 - f64::from(frame.lost) / f64::from(frame.packets.max(1));
         let largest = frame.bandwidth.over(self.frame_interval);
         let gamma = largest.ratio(frame.size).max(1.0);
         let rate = match (frame.arrived, least) {
             (None, _) if frame.lost < frame.packets => return None,
-            (Some((_, end)), Some(least)) if frame.between == 0 => {
-                self.lone(frame, end, least, gamma).map(|rate| rate * kept)
+            (Some((start, end)), Some(least)) => {
+                let wait = start.offset_from(frame.sent) - least;
+                match frame.between {
+                    0 => self.lone(frame, wait, gamma).map(|rate| rate * kept),
+                    _ => self.slope(frame, wait, end - start, gamma, kept),
+                }
             }
-            (Some(arrived), Some(least)) => self.slope(frame, arrived, least, gamma, kept),
             _ => None,
         };
         // Clocks too coarse for a slope: nothing was slower than the pacing.
@@ -97,56 +92,53 @@ impl Sampler {
     }
 
     /// γF/(R_end − S_start − Δmin + (R_end − R_start)·(γ − 1)), times the share
-    /// of packets not lost; γ = F_max/F. [SQP] Eq. 2, and Eq. 1 for γ = 1.
+    /// of packets not lost; γ = F_max/F. [SQP] Eq. 2, and Eq. 1 for γ = 1. The
+    /// first packet waited, `spread` later came the last.
     fn slope(
         &self,
         frame: &Interval,
-        (start, end): (RemoteTime, RemoteTime),
-        least: LeastDelay,
+        wait: Span,
+        spread: Span,
         gamma: f64,
         kept: f64,
     ) -> Option<Rate> {
-        let span = end.offset_from(frame.sent) - least.delay;
-        let (bytes, spread) = match self.fence_post {
-            FencePost::Literal => (frame.size * (gamma * kept), end - start),
-            // Losses need no factor here: only bytes that arrived are counted. The
-            // spread misses a packet too.
-            FencePost::Corrected => (
-                (frame.heard() * gamma).saturating_sub(least.size),
-                (end - start) * (f64::from(frame.by_end) / f64::from(frame.between)),
-            ),
+        let (bytes, rest) = match self.fence_post {
+            FencePost::Literal => (frame.size * (gamma * kept), spread),
+            FencePost::Corrected => {
+                let packet = frame.packet();
+                let others = packet * u64::from(frame.between);
+                let first = match others.per(spread) {
+                    Some(rate) => rate.over(wait).min(packet),
+                    None => packet,
+                };
+                // Losses need no factor here: only bytes that arrived are counted.
+                let bytes = (frame.heard() * gamma).saturating_sub(packet) + first;
+                // The spread misses the first packet too.
+                let stretch = f64::from(frame.by_end) / f64::from(frame.between);
+                (bytes, spread * stretch)
+            }
         };
         bytes
-            .per(span + spread * (gamma - 1.0))
+            .per(wait + spread + rest * (gamma - 1.0))
             .filter(|rate| *rate > Rate::ZERO)
     }
 
     /// One packet has no spread: as if all of the largest frame had come at its
-    /// pace, after the time that this packet queued.
-    fn lone(
-        &self,
-        frame: &Interval,
-        end: RemoteTime,
-        least: LeastDelay,
-        gamma: f64,
-    ) -> Option<Rate> {
+    /// pace, after the time that this packet waited.
+    fn lone(&self, frame: &Interval, wait: Span, gamma: f64) -> Option<Rate> {
         if self.lone_packet == LonePacket::Paced {
             return None;
         }
-        let paced = frame.bandwidth * self.pacing;
         let all = frame.heard() * gamma;
-        // What is more than Δmin is queue, or the time of more bytes on the link;
-        // that is less than at the pace, and so the queue at least this.
-        let larger = frame.packet().saturating_sub(least.size);
-        let queue = end.offset_from(frame.sent) - least.delay - larger.at(paced)?;
-        all.per(queue.max(Span::ZERO) + all.at(paced)?)
+        let own = all.at(frame.bandwidth * self.pacing)?;
+        all.per(wait.max(Span::ZERO) + own)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Time;
+    use crate::units::{Bytes, RemoteTime, Time};
 
     /// On a link of 20 Mbit/s a packet of 1500 bytes takes 0.6 ms.
     const SAMPLER: Sampler = Sampler {
@@ -161,10 +153,7 @@ mod tests {
         lone_packet: LonePacket::Paced,
         ..SAMPLER
     };
-    const LEAST: LeastDelay = LeastDelay {
-        delay: Span::from_micros(20_600),
-        size: Bytes::new(1500),
-    };
+    const LEAST: Span = Span::from_micros(20_600);
 
     fn at(micros: i64) -> RemoteTime {
         RemoteTime::from_nanos(0) + Span::from_micros(micros)
@@ -200,13 +189,28 @@ mod tests {
         // 30 kB over 32.0 − 20.6 = 11.4 ms is 21.05 Mbit/s; 28.5 kB is 20.
         near(rate(&LITERAL, &full()), 21.0526);
         near(rate(&SAMPLER, &full()), 20.0);
-        // A smaller packet behind Δmin had 0.3 ms less of its own on the link.
-        let small = LeastDelay {
-            delay: Span::from_micros(20_300),
-            size: Bytes::new(750),
-        };
+        // Δmin of a packet of half the size had 0.3 ms less of its own on the link.
+        let small = LEAST - Span::from_micros(300);
         let sample = SAMPLER.sample(&full(), Some(small)).expect("a sample");
         near(sample.rate.mbps_f64(), 20.0);
+    }
+
+    #[test]
+    fn a_first_packet_that_waits_for_an_opportunity_counts_as_far_as_it_waited() {
+        // Opportunities every 0.6 ms: it waits for up to one, and Δmin waited for none.
+        for wait in [0, 150, 300, 600] {
+            let frame = Interval {
+                arrived: Some((at(20_600 + wait), at(32_000 + wait))),
+                ..full()
+            };
+            near(rate(&SAMPLER, &frame), 20.0);
+        }
+        // Behind 5 ms of others' packets it counts in full: 30 kB over 16.4 ms.
+        let queued = Interval {
+            arrived: Some((at(25_600), at(37_000))),
+            ..full()
+        };
+        near(rate(&SAMPLER, &queued), 14.6341);
     }
 
     #[test]
@@ -225,12 +229,12 @@ mod tests {
         // Literal: 30 kB over 2.4 + 2.4·3 = 9.6 ms.
         near(rate(&LITERAL, &frame), 25.0);
         // A queue of 5 ms in front of it is charged to the whole frame, not to a
-        // quarter: 28.5 kB over 16.4 ms.
+        // quarter: 30 kB over 16.4 ms.
         let late = Interval {
             arrived: Some((at(25_600), at(28_000))),
             ..frame
         };
-        near(rate(&SAMPLER, &late), 13.9024);
+        near(rate(&SAMPLER, &late), 14.6341);
     }
 
     #[test]
@@ -295,18 +299,10 @@ mod tests {
             between: 0,
             ..full()
         };
-        let on = |sampler: &Sampler, queued| {
-            let least = LeastDelay {
-                size: Bytes::new(1_125),
-                ..LEAST
-            };
-            let sample = sampler.sample(&lone(queued), Some(least));
-            sample.expect("a sample").rate.mbps_f64()
-        };
         // Paced at 1.2 Mbit/s it takes 7.5 ms; with as much of a queue, half the rate.
-        near(on(&SAMPLER, 0), 1.2);
-        near(on(&SAMPLER, 7_500), 0.6);
-        near(on(&LITERAL, 7_500), 1.2);
+        near(rate(&SAMPLER, &lone(0)), 1.2);
+        near(rate(&SAMPLER, &lone(7_500)), 0.6);
+        near(rate(&LITERAL, &lone(7_500)), 1.2);
     }
 
     #[test]
@@ -315,24 +311,18 @@ mod tests {
         let tiny = |queued: i64| Interval {
             size: Bytes::new(150),
             packets: 1,
-            arrived: Some((at(20_060 + queued), at(20_060 + queued))),
+            arrived: Some((at(20_600 + queued), at(20_600 + queued))),
             by_end: 1,
             between: 0,
             ..full()
         };
-        let least = LeastDelay {
-            delay: Span::from_micros(20_060),
-            size: Bytes::new(150),
-        };
-        for (queued, want) in [(0, 32.0), (1_000, 28.235)] {
+        for (queued, want) in [(-500, 32.0), (0, 32.0), (1_000, 28.235)] {
             let sample = SAMPLER
-                .sample(&tiny(queued), Some(least))
+                .sample(&tiny(queued), Some(LEAST))
                 .expect("a sample");
             near(sample.rate.mbps_f64(), want);
             assert_eq!(sample.proven, Rate::ZERO);
         }
-        // Against a large packet's Δmin it is early, and no faster for that.
-        near(rate(&SAMPLER, &tiny(0)), 32.0);
         // Its like of full size is believed.
         let sample = SAMPLER.sample(&full(), Some(LEAST)).expect("a sample");
         assert_eq!(sample.proven, sample.rate);

@@ -5,230 +5,22 @@
 //! link. One seed each; `several_flows_with_five_seeds` is for a person:
 //! `cargo test -p tightloop --test papers_sqp -- --ignored --nocapture`.
 
-use serde::Deserialize as _;
-use tightloop::analysis::{Names, Report, Summary, Window, jain};
 use tightloop::cc::sqp::theory::Multipliers;
-use tightloop::event::{Event, FlowId, Log, Sink};
-use tightloop::link;
-use tightloop::scenario::{Flow, Scenario};
+use tightloop::scenario::Flow;
 use tightloop::settings::Params;
 use tightloop::traffic::{Cbr, TrafficSettings};
 use tightloop::units::{Rate, Span, Time};
-use tightloop::video::source::{Cap, Phase, SourceSettings};
+use tightloop::video::source::{Cap, Phase};
+
+use trial::{Seen, alone, mbps, millis, secs};
+
+mod trial;
 
 const PAPER: Multipliers = Multipliers::PAPER;
 /// In Mbit/s. [SQP] Fig. 1.
 const LINK: f64 = 20.0;
 /// [SQP] Fig. 1.
 const DOWN_AND_UP: [(u64, f64); 3] = [(0, 20.0), (40, 5.0), (60, 20.0)];
-
-// --- worlds -----------------------------------------------------------------
-
-fn mbps(rate: f64) -> Rate {
-    Rate::from_mbps(1) * rate
-}
-
-fn secs(secs: f64) -> Span {
-    Span::from_secs_f64(secs)
-}
-
-fn millis(millis: f64) -> Span {
-    Span::from_millis(1) * millis
-}
-
-/// A world, put together step by step.
-#[derive(Clone)]
-struct Trial(Scenario);
-
-/// One flow over 20 Mbit/s, 40 ms, 200 packets.
-fn alone(duration: f64) -> Trial {
-    Trial(Scenario {
-        duration: secs(duration),
-        ..Scenario::single("sqp")
-    })
-}
-
-impl Trial {
-    fn with(mut self, change: impl FnOnce(&mut Scenario)) -> Self {
-        change(&mut self.0);
-        self
-    }
-
-    /// A buffer of so many packets, or one without end.
-    fn buffer(self, packets: Option<u32>) -> Self {
-        self.bottleneck(|link| {
-            let mut queue = toml::toml! { kind = "infinite" };
-            if let Some(packets) = packets {
-                queue = toml::toml! { kind = "drop_tail" };
-                queue.insert("packets".to_owned(), i64::from(packets).into());
-            }
-            link.insert("queue".to_owned(), queue.into());
-        })
-    }
-
-    /// Rates in Mbit/s, each from its second on.
-    fn steps(self, steps: &[(u64, f64)]) -> Self {
-        let steps = steps.iter().map(|&(at, rate)| {
-            let pair = [Time::from_secs(at).to_string(), mbps(rate).to_string()];
-            toml::Value::from(pair.to_vec())
-        });
-        let steps: Vec<_> = steps.collect();
-        self.bottleneck(|link| {
-            link.remove("rate");
-            link.insert("steps".to_owned(), steps.into());
-        })
-    }
-
-    /// Changes the link as a scenario's text would.
-    fn bottleneck(self, change: impl FnOnce(&mut Params)) -> Self {
-        self.with(|scenario| {
-            let link = scenario.link.get_mut("bottleneck").expect("a bottleneck");
-            let mut table = Params::try_from(&*link).expect("settings");
-            change(&mut table);
-            *link = link::Settings::deserialize(table).expect("settings");
-        })
-    }
-
-    /// The controller's settings.
-    fn set(self, params: Params) -> Self {
-        self.with(|scenario| scenario.flow[0].cc.params = params)
-    }
-
-    fn seed(self, seed: u64) -> Self {
-        self.with(|scenario| scenario.seed = seed)
-    }
-
-    /// So many flows like the first, each with its own phase, and an error of
-    /// each frame interval that adds up.
-    fn flows(self, flows: usize, jitter: Span) -> Self {
-        self.source(|source| source.jitter = jitter)
-            .with(|scenario| scenario.flow = vec![scenario.flow[0].clone(); flows])
-    }
-
-    fn source(self, change: impl FnOnce(&mut SourceSettings)) -> Self {
-        self.with(|scenario| {
-            let video = scenario.flow[0].video.get_or_insert_default();
-            change(&mut video.source);
-        })
-    }
-
-    /// The flows' round trips in ms.
-    fn round_trips(self, round_trips: &[i64]) -> Self {
-        self.with(|scenario| {
-            for link in scenario.link.values_mut() {
-                link.delay = Span::ZERO;
-            }
-            for (flow, millis) in scenario.flow.iter_mut().zip(round_trips) {
-                flow.path[0].delay = Span::from_millis(*millis) / 2;
-                flow.path[0].back_delay = Span::from_millis(*millis) / 2;
-            }
-        })
-    }
-
-    /// Runs, and looks at several windows.
-    fn windows<const N: usize>(&self, windows: [(f64, f64); N]) -> [Seen; N] {
-        self.run(windows).0
-    }
-
-    /// Runs, and looks at one.
-    fn window(&self, from: f64, to: f64) -> Seen {
-        let [seen] = self.windows([(from, to)]);
-        seen
-    }
-
-    /// Runs; gives the first flow's bandwidth estimate besides.
-    fn run<const N: usize>(&self, windows: [(f64, f64); N]) -> ([Seen; N], Vec<(Time, f64)>) {
-        let mut built = self.0.build(&|_| None).expect("a good scenario");
-        let names = Names {
-            flows: built.flows,
-            links: built.links,
-        };
-        let at = |at| Time::ZERO + secs(at);
-        let mut watch = Watch {
-            windows: windows
-                .map(|(from, to)| Window {
-                    from: at(from),
-                    to: at(to),
-                })
-                .map(|window| Summary::new(names.clone(), window))
-                .into(),
-            estimate: Vec::new(),
-        };
-        let end = self.0.end();
-        built.world.run(end, &mut Log::to(&mut watch));
-        let mut seen = watch.windows.iter().map(|window| Seen(window.report()));
-        let seen = std::array::from_fn(|_| seen.next().expect("as many as windows"));
-        (seen, watch.estimate)
-    }
-}
-
-// --- what is seen -----------------------------------------------------------
-
-/// Several windows of one run, and the bandwidth estimate of its first flow.
-struct Watch {
-    windows: Vec<Summary>,
-    estimate: Vec<(Time, f64)>,
-}
-
-impl Sink for Watch {
-    fn record(&mut self, at: Time, event: &Event) {
-        for window in &mut self.windows {
-            window.record(at, event);
-        }
-        if let Event::Gauge {
-            flow: FlowId(0),
-            name: "B_bps",
-            value,
-            ..
-        } = event
-        {
-            let rate = Rate::from_bps_f64(*value);
-            self.estimate.push((at, rate.mbps_f64()));
-        }
-    }
-}
-
-/// One window of a run.
-struct Seen(Report);
-
-impl Seen {
-    #[track_caller]
-    fn number(&self, key: &str) -> f64 {
-        let value = self.0.get(key).expect("a key");
-        value.number().unwrap_or_else(|| panic!("{key}: nothing"))
-    }
-
-    /// In Mbit/s.
-    fn megabits(&self, key: &str) -> f64 {
-        Rate::from_bps_f64(self.number(key)).mbps_f64()
-    }
-
-    /// In ms.
-    fn millis(&self, key: &str) -> f64 {
-        secs(self.number(key)).millis_f64()
-    }
-
-    fn rate(&self, flow: usize) -> f64 {
-        self.megabits(&format!("flow.{flow}.throughput"))
-    }
-
-    fn queue(&self) -> f64 {
-        self.millis("link.bottleneck.waited.p90")
-    }
-
-    fn utilisation(&self) -> f64 {
-        self.number("link.bottleneck.utilisation")
-    }
-
-    fn drops(&self) -> f64 {
-        self.number("link.bottleneck.drops")
-    }
-
-    fn jain(&self, flows: std::ops::Range<usize>) -> f64 {
-        let rates: Vec<f64> = flows.map(|flow| self.rate(flow)).collect();
-        jain(&rates).expect("rates")
-    }
-}
 
 #[track_caller]
 fn between(what: &str, value: f64, low: f64, high: f64) {
@@ -485,7 +277,8 @@ fn share(flows: u32, seed: u64) {
     let seen = trial.window(10.0, 60.0);
     let law = PAPER.utilisation_of(flows);
     between("utilisation", seen.utilisation(), law - 0.03, law + 0.01);
-    between("p90 OWD", seen.millis("flow.0.owd.p90"), 40.0, 80.0);
+    // Two flows: 68 ms in a model that lets no first packet's bytes count.
+    between("p90 OWD", seen.millis("flow.0.owd.p90"), 40.0, 85.0);
     between("drops", seen.drops(), 0.0, 0.0);
 }
 
@@ -496,7 +289,7 @@ fn ten_flows(seed: u64) {
     let seen = trial.flows(10, millis(1.0)).seed(seed).window(10.0, 60.0);
     between("utilisation", seen.utilisation(), 0.97, 1.01);
     between("p90 OWD", seen.millis("flow.0.owd.p90"), 40.0, 75.0);
-    between("Jain", seen.jain(0..10), 0.88, 1.0);
+    between("Jain", seen.jain(0..10), 0.95, 1.0);
 }
 
 /// A second flow from 10 to 50 s and a third from 20 to 40 s. [SQP] Fig. 16.
@@ -558,7 +351,7 @@ fn flows_that_join_get_their_share_and_those_that_leave_free_theirs() {
     // luck decides: see the next test. 4 ms mix them.
     let [joined, two, three, left, two_again, last] = join_and_leave(1, millis(4.0));
     between("Jain 4 s after the second", joined.jain(0..2), 0.95, 1.0);
-    between("p90 OWD of two", two.millis("flow.0.owd.p90"), 40.0, 75.0);
+    between("p90 OWD of two", two.millis("flow.0.owd.p90"), 40.0, 85.0);
     between("Jain 12 s after the third", three.jain(0..3), 0.95, 1.0);
     between("link 1 s after one left", left.utilisation(), 0.95, 1.01);
     between("Jain of two again", two_again.jain(0..2), 0.98, 1.0);
