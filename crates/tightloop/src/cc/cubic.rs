@@ -8,7 +8,7 @@
 //! # Signals
 //! Losses and ECN marks, each at most once per round trip; the smoothed RTT
 //! looks one round trip ahead; the rise of the RTT ends the first slow start
-//! ([HyStart++](super::hystart)).
+//! (HyStart++, in its own file).
 //!
 //! # Law
 //! In packets, with t the time since the last reduction during which the window

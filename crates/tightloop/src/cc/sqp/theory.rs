@@ -1,7 +1,7 @@
 //! Closed forms of SQP: what the mechanism should do, on paper.
 //!
 //! Equations 1, 2 and 4 are the algorithm itself and live in
-//! [`super::sampler`] and [`super::estimator`]; these are their consequences on
+//! `sampler` and `estimator`; these are their consequences on
 //! a link of constant rate, with cross traffic that does not respond. The
 //! equation numbers are those of [SQP]; the forms without a number are derived
 //! from them.
