@@ -72,8 +72,9 @@ pub const SQP: Algorithm = Algorithm {
     reporter: None,
 };
 
-/// The weight of a frame's RTT in the smoothed one. Ours: 1/4 lets many flows
-/// neither swing in step (1/8 a packet does) nor queue long (1/8 a frame does).
+/// The weight of a frame's RTT in the smoothed one. Ours: with 1/8 a packet many
+/// flows swing in step, with 1/8 a frame they queue for longer; [RFC6298] §2 has
+/// 1/8 for one sample a round trip.
 const RTT_GAIN: f64 = 0.25;
 
 /// Settings.

@@ -5,6 +5,8 @@
 //! link. One seed each; `several_flows_with_five_seeds` is for a person:
 //! `cargo test -p tightloop --test papers_sqp -- --ignored --nocapture`.
 
+#![allow(clippy::disallowed_macros)] // People read the numbers with --nocapture.
+
 use tightloop::cc::sqp::theory::Multipliers;
 use tightloop::scenario::Flow;
 use tightloop::settings::Params;
