@@ -226,6 +226,28 @@ fn every_fragment_of_a_frame_arrives_in_spite_of_losses() {
 }
 
 #[test]
+fn fragments_past_saving_do_not_hold_up_new_frames() {
+    // Far too much for the pace: retransmissions pile up in front.
+    let flow = r#"cc = { name = "fixed", target = "8 Mbit/s", pacing = "7 Mbit/s" }"#;
+    let events = run(flow, &format!("{LINK}\nloss = 0.2"), "");
+    let oldest = events.iter().filter_map(|(at, event)| match event {
+        Event::Sent {
+            kind: Kind::Retransmit(fragment),
+            ..
+        } => {
+            // Frames are 1/60 s apart.
+            Some(at.secs_f64() - f64::from(fragment.frame.0) / 60.0)
+        }
+        _ => None,
+    });
+    let oldest = oldest.fold(0.0, f64::max);
+    assert!(
+        (0.3..=0.53).contains(&oldest),
+        "sent again after {oldest} s"
+    );
+}
+
+#[test]
 fn the_tail_of_a_pause_is_probed_and_found_lost() {
     // The video pauses for good at 2 s; its last packets meet a dead link.
     let flow = r#"cc = { name = "fixed", target = "4 Mbit/s" }

@@ -108,6 +108,18 @@ impl Path {
         self.ledger.set_backlog(backlog);
     }
 
+    /// Drops fragments from the front that waited to be sent again until their
+    /// frame was past saving: new frames must not wait behind them.
+    fn expire(&mut self, now: Time) {
+        while let Some(front) = self.queue.front()
+            && matches!(front.kind, Kind::Retransmit(_))
+            && now - front.captured > SEND_MEMORY
+        {
+            self.set_backlog(self.backlog - front.size);
+            self.queue.pop_front();
+        }
+    }
+
     fn has_room(&self, size: Bytes) -> bool {
         self.control
             .window
@@ -496,6 +508,7 @@ impl Sender {
         if !probing && now < path.pacer.next() {
             return None;
         }
+        path.expire(now);
         if let Some(front) = path.queue.front() {
             if !probing && !path.has_room(front.size) {
                 return None;
