@@ -10,13 +10,17 @@ use crate::units::{Time, index};
 const NEVER: u64 = u64::MAX;
 
 /// The tree. Node 1 is the root, node n has children 2n and 2n + 1; the last
-/// nodes are the components themselves. Each node names the component that
-/// comes first below it.
+/// nodes are the components themselves. Each node repeats the child that comes
+/// first.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    /// The next time of each component, padded to a power of two.
-    due: Vec<u64>,
-    winners: Vec<u32>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    due: u64,
+    component: u32,
 }
 
 impl Engine {
@@ -24,46 +28,43 @@ impl Engine {
     #[must_use]
     pub fn new(components: usize) -> Self {
         let leaves = components.max(2).next_power_of_two();
-        let mut winners = vec![0; leaves];
-        winners.extend((0..).take(leaves));
-        let mut engine = Self {
-            due: vec![NEVER; leaves],
-            winners,
+        let never = |component| Node {
+            due: NEVER,
+            component,
         };
+        let mut nodes = vec![never(0); leaves];
+        nodes.extend((0..).take(leaves).map(never));
+        let mut engine = Self { nodes };
         for node in (1..leaves).rev() {
-            engine.winners[node] = engine.winner(node);
+            engine.nodes[node] = engine.winner(node);
         }
         engine
     }
 
     #[inline]
-    fn winner(&self, node: usize) -> u32 {
-        let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+    fn winner(&self, node: usize) -> Node {
+        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
         // The left child has the lower component: it wins a tie.
-        if self.due[index(u64::from(right))] < self.due[index(u64::from(left))] {
-            right
-        } else {
-            left
-        }
+        if right.due < left.due { right } else { left }
     }
 
     /// A component's next event.
     #[inline]
     pub fn set(&mut self, component: usize, next: Option<Time>) {
+        let mut node = self.nodes.len() / 2 + component;
         let due = next.map_or(NEVER, Time::as_nanos);
-        if self.due[component] == due {
+        if self.nodes[node].due == due {
             return;
         }
-        self.due[component] = due;
-        let mut node = (component + self.due.len()) / 2;
-        while node >= 1 {
-            let (before, winner) = (self.winners[node], self.winner(node));
-            if before == winner && index(u64::from(winner)) != component {
-                // It lost here before and loses again: nothing above changes.
+        self.nodes[node].due = due;
+        while node > 1 {
+            node /= 2;
+            let winner = self.winner(node);
+            if self.nodes[node] == winner {
+                // Nothing changes here, so nothing changes above.
                 return;
             }
-            self.winners[node] = winner;
-            node /= 2;
+            self.nodes[node] = winner;
         }
     }
 
@@ -71,18 +72,20 @@ impl Engine {
     #[inline]
     #[must_use]
     pub fn due(&self, component: usize) -> Option<Time> {
-        let due = self.due[component];
-        (due != NEVER).then(|| Time::from_nanos(due))
+        time(self.nodes[self.nodes.len() / 2 + component].due)
     }
 
     /// The component whose event comes first, and when.
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Time, usize)> {
-        let winner = index(u64::from(self.winners[1]));
-        let due = self.due[winner];
-        (due != NEVER).then(|| (Time::from_nanos(due), winner))
+        let first = self.nodes[1];
+        time(first.due).map(|due| (due, index(u64::from(first.component))))
     }
+}
+
+fn time(due: u64) -> Option<Time> {
+    (due != NEVER).then(|| Time::from_nanos(due))
 }
 
 #[cfg(test)]
