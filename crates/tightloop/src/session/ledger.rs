@@ -54,6 +54,8 @@ pub struct Ledger {
     next_message: u64,
     rtt: Rtt,
     feedback_delay: Span,
+    /// [`Rtt::probe_timeout`], kept at hand.
+    probe_timeout: Span,
     /// The facts that controllers see, always current.
     state: PathState,
     delivered_at: Time,
@@ -94,6 +96,7 @@ impl Ledger {
             next_message: 0,
             rtt: Rtt::default(),
             feedback_delay,
+            probe_timeout: Rtt::default().probe_timeout(feedback_delay),
             state: PathState {
                 mss,
                 ..PathState::default()
@@ -235,6 +238,7 @@ impl Ledger {
                 .and_then(|acked| acked.rtt)
         {
             self.rtt.on_sample(now, rtt);
+            self.probe_timeout = self.rtt.probe_timeout(self.feedback_delay);
             self.state.latest_rtt = self.rtt.latest();
             self.state.smoothed_rtt = self.rtt.smoothed();
             self.state.rtt_deviation = self.rtt.deviation();
@@ -285,9 +289,12 @@ impl Ledger {
         if self.state.in_flight == Bytes::ZERO || self.loss_time.is_some() {
             return None;
         }
-        let timeout = self.rtt.probe_timeout(self.feedback_delay);
-        let backed_off = timeout * (1 << self.timeouts.min(10));
-        Some(self.last_sent + backed_off.min(longest.max(timeout)))
+        let timeout = self.probe_timeout;
+        let wait = match self.timeouts {
+            0 => timeout,
+            timeouts => (timeout * (1 << timeouts.min(10))).min(longest.max(timeout)),
+        };
+        Some(self.last_sent + wait)
     }
 
     /// The contents of the packets given up in the last call, in the same order.

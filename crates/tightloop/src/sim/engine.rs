@@ -11,10 +11,11 @@ const NEVER: u64 = u64::MAX;
 
 /// The tree. Node 1 is the root, node n has children 2n and 2n + 1; the last
 /// nodes are the components themselves. Each node repeats the child that comes
-/// first.
+/// first. Nodes lie in pairs, the children of node n in pair n, so that a match
+/// reads one place.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    nodes: Vec<Node>,
+    pairs: Vec<[Node; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,18 +33,21 @@ impl Engine {
             due: NEVER,
             component,
         };
-        let mut nodes = vec![never(0); leaves];
-        nodes.extend((0..).take(leaves).map(never));
-        let mut engine = Self { nodes };
+        let mut engine = Self {
+            pairs: vec![[never(0); 2]; leaves],
+        };
+        for (component, leaf) in (0..).zip(leaves..2 * leaves) {
+            engine.pairs[leaf / 2][leaf % 2] = never(component);
+        }
         for node in (1..leaves).rev() {
-            engine.nodes[node] = engine.winner(node);
+            engine.pairs[node / 2][node % 2] = engine.winner(node);
         }
         engine
     }
 
     #[inline]
     fn winner(&self, node: usize) -> Node {
-        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        let [left, right] = self.pairs[node];
         // The left child has the lower component: it wins a tie.
         if right.due < left.due { right } else { left }
     }
@@ -51,20 +55,22 @@ impl Engine {
     /// A component's next event.
     #[inline]
     pub fn set(&mut self, component: usize, next: Option<Time>) {
-        let mut node = self.nodes.len() / 2 + component;
+        let mut node = self.pairs.len() + component;
         let due = next.map_or(NEVER, Time::as_nanos);
-        if self.nodes[node].due == due {
+        let leaf = &mut self.pairs[node / 2][node % 2];
+        if leaf.due == due {
             return;
         }
-        self.nodes[node].due = due;
+        leaf.due = due;
         while node > 1 {
             node /= 2;
             let winner = self.winner(node);
-            if self.nodes[node] == winner {
+            let place = &mut self.pairs[node / 2][node % 2];
+            if *place == winner {
                 // Nothing changes here, so nothing changes above.
                 return;
             }
-            self.nodes[node] = winner;
+            *place = winner;
         }
     }
 
@@ -72,14 +78,15 @@ impl Engine {
     #[inline]
     #[must_use]
     pub fn due(&self, component: usize) -> Option<Time> {
-        time(self.nodes[self.nodes.len() / 2 + component].due)
+        let leaf = self.pairs.len() + component;
+        time(self.pairs[leaf / 2][leaf % 2].due)
     }
 
     /// The component whose event comes first, and when.
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Time, usize)> {
-        let first = self.nodes[1];
+        let first = self.pairs[0][1];
         time(first.due).map(|due| (due, index(u64::from(first.component))))
     }
 }
