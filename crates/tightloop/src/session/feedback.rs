@@ -143,6 +143,12 @@ impl Feedback {
         self.ready |= self.next_timeout().is_some_and(|due| due <= now);
     }
 
+    /// It is time for a message.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        self.ready
+    }
+
     /// Something besides arrivals must be told now.
     pub fn ask(&mut self) {
         self.ready = true;

@@ -230,12 +230,13 @@ impl Ledger {
             acked.rotate_right(recovered);
         }
         self.next_message = self.next_message.max(message.number + 1);
+        let newest = acked
+            .iter()
+            .max_by_key(|acked| acked.packet.number)
+            .copied();
         // Only the largest newly acknowledged packet samples. [RFC9002] §5.1
         if self.largest_acked != largest_before
-            && let Some(rtt) = acked
-                .iter()
-                .find(|acked| Some(acked.packet.number) == self.largest_acked)
-                .and_then(|acked| acked.rtt)
+            && let Some(rtt) = newest.and_then(|newest| newest.rtt)
         {
             self.rtt.on_sample(now, rtt);
             self.probe_timeout = self.rtt.probe_timeout(self.feedback_delay);
@@ -244,7 +245,7 @@ impl Ledger {
             self.state.rtt_deviation = self.rtt.deviation();
             self.state.min_rtt = self.rtt.min();
         }
-        let delivery = self.delivery_rate(now, acked);
+        let delivery = newest.and_then(|newest| self.delivery_rate(now, &newest.packet));
         if !acked.is_empty() {
             self.timeouts = 0;
             if self
@@ -337,8 +338,7 @@ impl Ledger {
     }
 
     /// A sample from the packet sent last among those acknowledged.
-    fn delivery_rate(&mut self, now: Time, acked: &[Acked]) -> Option<DeliveryRate> {
-        let last = &acked.iter().max_by_key(|acked| acked.packet.number)?.packet;
+    fn delivery_rate(&mut self, now: Time, last: &Sent) -> Option<DeliveryRate> {
         let interval = (last.at - last.first_sent).max(now - last.delivered_at);
         self.first_sent = last.at;
         // Shorter than a round trip: packets of one burst say nothing of the rate.

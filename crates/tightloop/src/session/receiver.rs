@@ -188,9 +188,12 @@ impl Endpoint for Receiver {
     }
 
     fn transmit(&mut self, now: Time, buffer: &mut Buffer, _log: &mut Log<'_>) -> Option<Transmit> {
-        let remote = self.settings.clock.read(now);
         for at in 0..self.paths.len() {
             let path = &mut self.paths[at];
+            if !path.feedback.is_ready() {
+                continue;
+            }
+            let remote = self.settings.clock.read(now);
             let reporter = &mut path.reporter;
             let Some(message) = path.feedback.take(now, remote, || {
                 reporter
