@@ -1,9 +1,64 @@
-//! The command `tightloop`.
+//! The command `tightloop`: it asks questions.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "no command asks for a report yet")
-)]
+mod args;
+mod diagnostic;
+mod digest;
+mod file;
+mod follow;
+mod list;
+mod out;
 mod report;
+mod run;
+mod store;
+mod table;
+mod trace;
 
-fn main() {}
+use std::io::{IsTerminal, stderr};
+use std::process::ExitCode;
+
+use anyhow::Error;
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use diagnostic::Diagnostic;
+
+/// A metric is outside the band that its scenario expects.
+const CHECK_FAILED: u8 = 1;
+/// Something could not be done.
+const MISUSE: u8 = 2;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::main(&args),
+        Command::Report(args) => report::main(&args).map(|()| true),
+        Command::Follow(args) => follow::main(&args).map(|()| true),
+        Command::List(args) => list::main(&args).map(|()| true),
+        Command::Trace(args) => trace::main(&args).map(|()| true),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tightloop", &mut script);
+            out::print(&String::from_utf8_lossy(&script)).map(|()| true)
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(CHECK_FAILED),
+        Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(MISUSE)
+        }
+    }
+}
+
+fn complain(error: &Error) {
+    if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
+        let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        eprintln!("{}", diagnostic.render(colours));
+        return;
+    }
+    eprintln!("error: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  because {cause}");
+    }
+}

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
-pub use crate::settings::{Params, SettingError, settings};
+pub use crate::settings::{Params, SettingError, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod copa;
@@ -328,6 +328,8 @@ pub struct Algorithm {
     pub summary: &'static str,
     /// Keys of REFERENCES.md.
     pub cites: &'static [&'static str],
+    /// The settings that it has where a scenario says nothing.
+    pub defaults: fn() -> Params,
     /// Builds the controller.
     pub new: NewController,
     /// Builds the receiver's half, where there is one.

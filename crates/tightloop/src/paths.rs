@@ -117,6 +117,8 @@ pub struct SchedulerKind {
     pub summary: &'static str,
     /// Keys of REFERENCES.md.
     pub cites: &'static [&'static str],
+    /// The settings that it has where a scenario says nothing.
+    pub defaults: fn() -> Params,
     /// Builds one.
     pub new: fn(&Params) -> Result<Box<dyn Scheduler>, SettingError>,
 }

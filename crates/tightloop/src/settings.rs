@@ -1,5 +1,6 @@
 //! Settings as written in a scenario, and why some are refused.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Settings of one part (a controller, a queue, …), as written in a scenario.
@@ -12,6 +13,13 @@ pub type Params = toml::Table;
 /// Unknown keys and values that do not fit.
 pub fn settings<S: DeserializeOwned>(params: &Params) -> Result<S, SettingError> {
     S::deserialize(params.clone()).map_err(|error| SettingError(error.message().to_owned()))
+}
+
+/// A part's own settings, written out as a scenario would. What has no value
+/// is left out.
+#[must_use]
+pub fn written<S: Serialize>(settings: &S) -> Params {
+    Params::try_from(settings).unwrap_or_default()
 }
 
 /// A setting that cannot be used: which, why, and what would do.

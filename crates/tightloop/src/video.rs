@@ -209,6 +209,8 @@ pub struct RateControlKind {
     pub summary: &'static str,
     /// Keys of REFERENCES.md.
     pub cites: &'static [&'static str],
+    /// The settings that it has where a scenario says nothing.
+    pub defaults: fn() -> Params,
     /// Builds one.
     pub new: fn(&VideoStart) -> Result<Box<dyn RateControl>, SettingError>,
 }
@@ -222,6 +224,8 @@ pub struct EncoderKind {
     pub summary: &'static str,
     /// Keys of REFERENCES.md.
     pub cites: &'static [&'static str],
+    /// The settings that it has where a scenario says nothing.
+    pub defaults: fn() -> Params,
     /// Builds one.
     pub new: fn(&VideoStart) -> Result<Box<dyn Encoder>, SettingError>,
 }

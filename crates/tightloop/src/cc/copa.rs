@@ -54,7 +54,7 @@ use self::heavy::HeavyLoss;
 use self::mode::{Mode, Sample};
 use self::velocity::{Ack, Velocity};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
-use super::{SettingError, Start};
+use super::{SettingError, Start, written};
 use crate::filter::WindowedMin;
 use crate::units::{Bytes, Span, Time};
 
@@ -67,6 +67,7 @@ pub const COPA: Algorithm = Algorithm {
     name: "copa",
     summary: "delay-based, aims at 1/delta packets in the queue; competes where it must",
     cites: &["Copa", "GenericCC", "RFC9002"],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Copa::new(start)?)),
     reporter: None,
 };

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use self::epoch::Epoch;
 use super::hystart::{Growth, HyStart};
 use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
-use super::{SettingError, Start};
+use super::{SettingError, Start, written};
 use crate::event::Ecn;
 use crate::units::{Bytes, Span, Time, count};
 
@@ -52,6 +52,7 @@ pub const CUBIC: Algorithm = Algorithm {
     name: "cubic",
     summary: "loss-based, window grows with the cube of time; the Internet's default",
     cites: &["RFC9438", "RFC9406", "RFC9002"],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Cubic::new(start)?)),
     reporter: None,
 };

@@ -15,7 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, Control, Controller, Feedback, PathState, SettingError, Start};
+use super::{Algorithm, Control, Controller, Feedback, PathState, SettingError, Start, written};
 use crate::units::{Bytes, Rate, Time};
 
 /// The entry in [`super::ALGORITHMS`].
@@ -23,6 +23,7 @@ pub const FIXED: Algorithm = Algorithm {
     name: "fixed",
     summary: "a constant rate or window, chosen by hand",
     cites: &[],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Fixed::new(start)?)),
     reporter: None,
 };

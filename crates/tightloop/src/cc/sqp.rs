@@ -51,7 +51,8 @@ use serde::{Deserialize, Serialize};
 use self::estimator::Estimator;
 use self::interval::{Interval, Intervals};
 use self::sampler::{Sample, Sampler};
-use super::{Algorithm, Control, Controller, Feedback, PathState, Sent, SettingError, Start};
+use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
+use super::{SettingError, Start, written};
 use crate::filter::{Ewma, WindowedMin};
 use crate::units::{Rate, Span, Time};
 
@@ -68,6 +69,7 @@ pub const SQP: Algorithm = Algorithm {
     name: "sqp",
     summary: "each video frame is a packet train that measures the link",
     cites: &["SQP"],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Sqp::new(start)?)),
     reporter: None,
 };

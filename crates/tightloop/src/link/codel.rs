@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::limit::{Limit, Room};
 use super::queue::{Packet, Parcel, Queue, QueueKind, Verdicts, Waiting};
 use crate::event::{Cause, Ecn};
-use crate::settings::{SettingError, settings};
+use crate::settings::{SettingError, settings, written};
 use crate::units::{Bytes, Rate, Span, Time, float};
 
 /// The entry in [`super::queues`].
@@ -40,6 +40,7 @@ pub const fn codel<P: Packet>() -> QueueKind<P> {
         name: "codel",
         summary: "drops or marks at the head to keep the waiting time near 5 ms",
         cites: &["RFC8289"],
+        defaults: || written(&Params::default()),
         new: |params| Ok(Box::new(Codel::new(settings(params)?)?)),
     }
 }

@@ -28,6 +28,7 @@ pub const fn drop_head<P: Packet>() -> QueueKind<P> {
         name: "drop_head",
         summary: "first in, first out; beyond a limit the oldest is dropped",
         cites: &["Mahimahi"],
+        defaults: crate::settings::Params::new,
         new: |params| {
             let limit = Limit::try_from(settings::<LimitSettings>(params)?)?;
             Ok(Box::new(DropHead::new(limit)))

@@ -26,6 +26,7 @@ pub const fn drop_tail<P: Packet>() -> QueueKind<P> {
         name: "drop_tail",
         summary: "first in, first out; arrivals beyond a limit are dropped",
         cites: &[],
+        defaults: crate::settings::Params::new,
         new: |params| {
             let limit = Limit::try_from(settings::<LimitSettings>(params)?)?;
             Ok(Box::new(DropTail::new(limit)))
@@ -40,6 +41,7 @@ pub const fn infinite<P: Packet>() -> QueueKind<P> {
         name: "infinite",
         summary: "first in, first out; nothing is ever dropped",
         cites: &["Mahimahi"],
+        defaults: crate::settings::Params::new,
         new: |params| {
             settings::<NoSettings>(params)?;
             Ok(Box::new(DropTail::new(Limit::Infinite)))

@@ -105,6 +105,8 @@ pub struct QueueKind<P: Packet> {
     pub summary: &'static str,
     /// Keys of REFERENCES.md.
     pub cites: &'static [&'static str],
+    /// The settings that it has where a scenario says nothing.
+    pub defaults: fn() -> Params,
     /// Builds one.
     pub new: NewQueue<P>,
 }

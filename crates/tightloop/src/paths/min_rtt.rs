@@ -15,6 +15,7 @@ pub const MIN_RTT: SchedulerKind = SchedulerKind {
     name: "min_rtt",
     summary: "the path with room that answers fastest",
     cites: &["MPTCP-Scheduling"],
+    defaults: Params::new,
     new: |params: &Params| {
         settings::<NoSettings>(params)?;
         Ok(Box::new(MinRtt))

@@ -13,6 +13,7 @@ pub const ROUND_ROBIN: SchedulerKind = SchedulerKind {
     name: "round_robin",
     summary: "each path in its turn, packet by packet",
     cites: &[],
+    defaults: Params::new,
     new: |params: &Params| {
         settings::<NoSettings>(params)?;
         Ok(Box::new(RoundRobin::default()))

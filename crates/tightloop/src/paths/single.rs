@@ -9,6 +9,7 @@ pub const SINGLE: SchedulerKind = SchedulerKind {
     name: "single",
     summary: "the first path, always",
     cites: &[],
+    defaults: Params::new,
     new: |params: &Params| {
         settings::<NoSettings>(params)?;
         Ok(Box::new(Single))

@@ -21,7 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Frame, Order, RateControl, RateControlKind, SenderView, Verdict, VideoStart};
-use crate::cc::SettingError;
+use crate::cc::{SettingError, written};
 use crate::units::{Rate, Span, Time};
 
 /// The entry in [`super::RATE_CONTROLS`].
@@ -29,6 +29,7 @@ pub const FOLLOW: RateControlKind = RateControlKind {
     name: "follow",
     summary: "the encoder gets what the controllers allow, frame by frame",
     cites: &[],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Follow::new(start)?)),
 };
 

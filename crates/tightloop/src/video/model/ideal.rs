@@ -22,6 +22,7 @@ pub const IDEAL: EncoderKind = EncoderKind {
     name: "ideal",
     summary: "every frame exactly as large as asked for, at once",
     cites: &["SQP"],
+    defaults: crate::settings::Params::new,
     new: |start| Ok(Box::new(Ideal::new(start)?)),
 };
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Encoded, Encoder, EncoderKind, Frame, Order, VideoStart};
 use super::{Burst, steady_size, whole};
-use crate::cc::SettingError;
+use crate::cc::{SettingError, written};
 use crate::rng::Stream;
 use crate::units::{Rate, Span, Time};
 
@@ -32,6 +32,7 @@ pub const VP8_PAPER: EncoderKind = EncoderKind {
     name: "vp8-paper",
     summary: "follows the asked rate with a lag and noise, as VP8 in a browser",
     cites: &["Vidaptive", "RFC8593"],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Lag::new(start)?)),
 };
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Encoded, Encoder, EncoderKind, Frame, Order, VideoStart};
 use super::{Burst, steady_size, whole};
-use crate::cc::SettingError;
+use crate::cc::{SettingError, written};
 use crate::rng::Stream;
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -40,6 +40,7 @@ pub const RFC8593: EncoderKind = EncoderKind {
     name: "rfc8593",
     summary: "the statistical encoder of RTP congestion control evaluations",
     cites: &["RFC8593", "Syncodecs"],
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Rfc8593::new(start)?)),
 };
 

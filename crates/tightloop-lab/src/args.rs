@@ -1,0 +1,243 @@
+//! What can be typed. The texts here are the manual.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use tightloop::link::formats::Format;
+use tightloop::units::Rate;
+
+/// Congestion control for low-latency interactive video, tried out
+///
+/// A scenario is one TOML file: links, flows, how long. `run` simulates it in virtual time, the same to the last bit
+/// on every machine, and leaves a folder of results; `report` and `follow` explain what is in such a folder.
+///
+/// Results go to the standard output, progress and complaints to the standard error. The exit status is 0 if all is
+/// well, 1 if a metric is outside the band that the scenario expects, 2 if something could not be done.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tightloop",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = "First steps:
+  tightloop run scenarios/hello.toml --out runs/hello
+  tightloop report runs/hello
+  tightloop follow runs/hello --frame 120
+  tightloop list")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(RunArgs),
+    Report(ReportArgs),
+    Follow(FollowArgs),
+    List(ListArgs),
+    Trace(TraceArgs),
+    /// Print a script that completes this command in a shell
+    ///
+    /// For bash: tightloop completions bash > ~/.local/share/bash-completion/completions/tightloop
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// Simulate a scenario and print what it was like
+///
+/// Prints a table of the flows and one of the links, checks what the scenario expects, and leaves a folder of results:
+/// scenario.toml (with every default written out), run.json, summary.json (every metric) and events-*.parquet (all
+/// that happened, documented in docs/EVENTS.md).
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The scenario, a TOML file
+    pub(crate) file: PathBuf,
+    /// Change a value of the scenario; may be given several times
+    ///
+    /// Keys are dotted, with numbers for places in lists. Examples: --set flow.0.cc=copa, --set flow.0.cc.delta=0.1,
+    /// --set link.bottleneck.rate='5 Mbit/s', --set duration='10 s'
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Where all chance comes from, in place of the scenario's own seed
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// The folder for results [default: runs/NAME-ID, with the scenario's name and the run's id]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace results of another run
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Keep no events: faster, but then nothing can be reported or followed
+    #[arg(long)]
+    pub(crate) no_log: bool,
+    /// Print the summary as JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a page of plots from one run, or of several laid over each other
+///
+/// The page is one HTML file that needs no network: rates against capacity, delays, frame latencies, queues and what
+/// the controllers thought, with values under the pointer and zoom by dragging.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folders of results
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The page's file [default: report.html in the first folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also draw rate and delay as a picture for a document
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// Tell the life of one frame or packet
+///
+/// Each step with its time and the time since the step before: captured, encoded, sent, queued, left, arrived, shown.
+#[derive(Debug, Args)]
+pub(crate) struct FollowArgs {
+    /// A folder of results
+    #[arg(value_name = "DIR")]
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) whom: Whom,
+    /// The flow, by name or number
+    #[arg(long, default_value = "0")]
+    pub(crate) flow: String,
+    /// The path that the packet took
+    #[arg(long, default_value_t = 0, requires = "packet")]
+    pub(crate) path: u8,
+    /// Print the steps as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Whom {
+    /// A video frame, by its number from 0
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) frame: Option<u32>,
+    /// A data packet, by its number from 0 on its path
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) packet: Option<u64>,
+}
+
+/// List what there is to choose from, each with its source
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only this list
+    pub(crate) what: Option<Registry>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A list of names that scenarios may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Registry {
+    /// What decides how fast a flow may send: flow.N.cc
+    Controllers,
+    /// What a link does with packets that wait: link.NAME.queue
+    Queues,
+    /// What turns a controller's word into orders for the encoder: flow.N.video.rate_control
+    RateControls,
+    /// What turns frames into bytes: flow.N.video.encoder
+    Encoders,
+    /// What picks a path for each packet: flow.N.scheduler
+    Schedulers,
+    /// The scenarios in the folder ./scenarios
+    Scenarios,
+    /// What can be measured, and expected: expect."flow.0.owd.p95"
+    Metrics,
+    /// What the event log says of each event: runs/DIR/events-*.parquet
+    Columns,
+}
+
+/// Explain, convert or make traces of what a link could deliver
+///
+/// Without a command, explains files: mean rate, spread, longest outage, period, and a line drawn of the rate. Files
+/// may be compressed with gzip.
+///
+/// Formats: mahimahi (a line per 1500-byte packet, its time in ms), csv (end_ms,kbps), pensieve (seconds Mbit/s),
+/// alphartc (JSON) and netem (netem-trace's JSON). Links of scenarios take files of any of them.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TraceCommand>,
+    /// Traces to explain
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The files' format, where it cannot be told from their beginning
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    pub(crate) from: Option<Format>,
+    /// Print the numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Write a trace in another format
+    Convert {
+        /// The trace
+        input: PathBuf,
+        /// The file to write; - for the standard output
+        output: PathBuf,
+        /// Its format, where it cannot be told from its beginning
+        #[arg(long, value_name = "FORMAT", value_parser = format())]
+        from: Option<Format>,
+        /// The format to write
+        #[arg(long, value_name = "FORMAT", value_parser = format(), default_value = "mahimahi")]
+        to: Format,
+    },
+    /// Make a trace at random, the same for the same seed
+    ///
+    /// lte: fading, outages, and a scheduler that serves packets in clumps. wifi: bursts after random gaps, a physical
+    /// rate that moves in steps, busy neighbours. No cell or station is modelled: these are links with the features
+    /// that matter to a congestion controller.
+    Generate {
+        /// What it should be like
+        kind: Generator,
+        /// The mean rate, for example '8 Mbit/s' [default: 12 Mbit/s for lte, 25 Mbit/s for wifi]
+        #[arg(long, value_name = "RATE")]
+        mean: Option<Rate>,
+        /// How long it is; links repeat it
+        #[arg(long, value_name = "NUMBER", default_value_t = 60)]
+        seconds: u32,
+        /// Where all chance comes from
+        #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+        seed: u64,
+        /// Change one of the other properties, for example outage_every='10 s'; a wrong name lists them all
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+        /// The file to write; without it, the standard output
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// A kind of trace to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generator {
+    /// A cellular link
+    Lte,
+    /// A wireless local network
+    Wifi,
+}
+
+/// Reads a format's name.
+fn format() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(names).map(|name| {
+        let named = Format::named(&name);
+        named.expect("the parser lets known names pass")
+    })
+}
