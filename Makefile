@@ -20,14 +20,14 @@ demo: setup ## one video flow over a small link; writes runs/hello/report.html
 	@echo "Open this file in a browser: $(CURDIR)/runs/hello/report.html"
 
 test: setup ## all tests, fuzz corpora included
-	cargo test --locked --workspace
+	cargo test --locked --workspace --no-fail-fast
 
 lint: setup ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 doc: setup ## the documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	scripts/doc
 
 bench: setup ## packets per second of the simulator; wants a quiet machine
 	cargo run --locked --release -p tightloop --example perf
