@@ -12,8 +12,8 @@ use crate::units::{RemoteTime, Span, Time};
 /// the number open; ours: enough for sixteen separate losses in a round trip.
 const RANGES: usize = 16;
 
-/// A message is due at the latest when it has this many reports: with all its
-/// ranges it still fits a packet of 1500 bytes. Ours.
+/// A message is due at the latest when it has this many reports. Ours: with all
+/// its ranges it still fits a packet of 1500 bytes.
 const MOST_REPORTS: usize = 128;
 
 /// Settings of a receiver's feedback.
