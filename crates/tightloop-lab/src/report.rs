@@ -11,8 +11,10 @@ use crate::store::REPORT;
 
 mod compose;
 pub(crate) mod figure;
+mod flows;
 mod gather;
 mod gauges;
+mod links;
 pub(crate) mod page;
 pub(crate) mod palette;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use tightloop::analysis::{Names, Summary, Window};
 use tightloop::event::{Event, Log, Sink};
 use tightloop::scenario::{Built, Scenario};
@@ -69,8 +69,9 @@ pub(crate) fn main(args: &RunArgs) -> Result<bool> {
     about.complete = true;
     let report = recorder.summary.report();
     let checks = expectations.check(&report, &file);
-    let json = summary::json(&about, &report, &checks);
+    let mut json = summary::json(&about, &report, &checks);
     folder.write_summary(&json)?;
+    json["results"] = path.display().to_string().into();
     folder.write_about(&about)?;
     let passed = checks.iter().all(|check| check.passed);
     let printed = if args.json {
@@ -113,10 +114,10 @@ fn simulate(scenario: &Scenario, built: Built, recorder: &mut Recorder) -> u64 {
         world.run(until, &mut Log::to(recorder));
         progress.set_position(until.since_epoch().ratio(step) as u64);
         progress.set_message(format!(
-            "{:.1} s of {}, {:.1} million packets",
+            "{:.1} s of {}, {} packets",
             until.secs_f64(),
             scenario.duration,
-            world.packets() as f64 / 1e6
+            HumanCount(world.packets())
         ));
         if recorder.parts.as_ref().is_some_and(Parts::failed) {
             break;

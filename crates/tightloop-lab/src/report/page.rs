@@ -70,6 +70,9 @@ pub(crate) struct Run {
 pub(crate) struct Flow {
     /// What to call it, unique in its run.
     pub(crate) name: String,
+    /// It is one path of the flow before it, not a flow of its own.
+    #[serde(skip)]
+    pub(crate) part: bool,
     /// Its controller's name.
     pub(crate) controller: String,
     /// Its row of the summary table.

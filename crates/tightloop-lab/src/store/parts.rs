@@ -22,7 +22,7 @@ use tightloop::event::{Event, Sink};
 use tightloop::units::Time;
 
 use super::cells::{self, Cell};
-use super::columns::{COLUMNS, Column, Kind};
+use super::columns::{COLUMNS, Column, Field, Kind};
 use crate::digest::Digest;
 
 /// Rows of a part. A run that is killed loses at most so many; a part is a few
@@ -295,11 +295,15 @@ fn properties() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("tightloop {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        // For each file the least and largest value: enough to skip files.
-        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_statistics_enabled(EnabledStatistics::None)
         .set_data_page_row_count_limit(ROWS);
-    // Numbers differ little from row to row, and most words come again.
-    let numbers = COLUMNS.iter().filter(|it| it.kind == Kind::Number);
+    // The first and last time of each file: enough to skip files.
+    let time = ColumnPath::from(COLUMNS[Field::Time as usize].name);
+    properties = properties.set_column_statistics_enabled(time, EnabledStatistics::Chunk);
+    // Most numbers differ little from row to row; words and sizes come again.
+    let numbers = COLUMNS
+        .iter()
+        .filter(|it| it.kind == Kind::Number && it.field != Field::Size);
     for column in numbers {
         let path = ColumnPath::from(column.name);
         properties = properties

@@ -86,7 +86,9 @@ fn the_seed_decides_and_nothing_else_does() {
     let scratch = Scratch::new();
     let run = |words: &[&str]| {
         let all = [&["run", "short.toml", "--json", "--out"], words].concat();
-        parse(&scratch.ok(&all))
+        let mut summary = parse(&scratch.ok(&all));
+        assert_eq!(summary["results"].take(), words[0]);
+        summary
     };
     let (first, again) = (run(&["a"]), run(&["b"]));
     assert_eq!(first, again);

@@ -179,5 +179,5 @@ fn recorded_traces_are_explained() {
     assert!(explained > 40, "{explained}");
     let name = Path::new("mahimahi/ATT-LTE-driving.down.gz");
     let text = scratch.ok(&["trace", &folder.join(name).display().to_string()]);
-    assert!(text.contains("5.166 Mbit/s"), "{text}");
+    assert!(text.contains("5.173 Mbit/s"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::Names;
+use super::{Names, Value};
 use crate::event::{Direction, Event, FlowId, Fragment, FrameId, Kind, PacketId};
 use crate::units::{Span, Time};
 
@@ -83,6 +83,11 @@ struct Life<'a> {
     steps: Vec<Step>,
 }
 
+/// A span in four digits: the times beside it are exact.
+fn short(span: Span) -> Value {
+    Value::Span(span)
+}
+
 /// "fragment 3 of 7 of frame 120".
 fn part(fragment: Fragment) -> String {
     let Fragment {
@@ -128,7 +133,7 @@ impl<'a> Life<'a> {
         let mine = |flow: FlowId, frame: FrameId| flow == self.flow && frame == wanted;
         let aged = |captured: Option<Time>| {
             captured.map_or(String::new(), |captured| {
-                format!(", {} after its capture", at - captured)
+                format!(", {} after its capture", short(at - captured))
             })
         };
         let number = wanted.0;
@@ -177,7 +182,7 @@ impl<'a> Life<'a> {
         };
         let sent = self.sent.iter().rev().find(|(of, _)| *of == packet);
         let after = sent.map_or(String::new(), |(_, sent)| {
-            format!(", {} after it was sent", at - *sent)
+            format!(", {} after it was sent", short(at - *sent))
         });
         let name = called(packet);
         let text = match *event {
@@ -213,7 +218,8 @@ impl<'a> Life<'a> {
                 sojourn,
                 ..
             } => {
-                let (link, service) = (self.names.link(link), sojourn - waited);
+                let link = self.names.link(link);
+                let (waited, service) = (short(waited), short(sojourn - waited));
                 format!("{name} left link {link}: waited {waited}, served in {service}")
             }
             Event::Arrived {
@@ -221,7 +227,7 @@ impl<'a> Life<'a> {
             } => format!("{name} arrived once more{after}"),
             Event::Arrived { .. } => format!("{name} arrived{after}"),
             Event::Acked { rtt, spurious, .. } => {
-                let rtt = rtt.map_or(String::new(), |rtt| format!(", round trip {rtt}"));
+                let rtt = rtt.map_or(String::new(), |rtt| format!(", round trip {}", short(rtt)));
                 let spurious = if spurious { ", though given up" } else { "" };
                 format!("{name} acknowledged{spurious}{rtt}")
             }

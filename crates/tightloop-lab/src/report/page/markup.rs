@@ -130,7 +130,7 @@ fn runs(runs: &[Run], out: &mut String) {
             escape(&run.scenario),
             run.seed,
             run.duration,
-            run.flows.len(),
+            run.flows.iter().filter(|flow| !flow.part).count(),
         );
         if let Some(finding) = &run.finding {
             let _ = write!(out, "<p class=\"finding\">{}</p>", escape(finding));
