@@ -74,7 +74,10 @@ impl Fragment {
 }
 
 /// What a data packet carries.
+// A tag as wide as the fields keeps copies aligned, of which there are several
+// per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u32)]
 pub enum Kind {
     /// Part of a frame, sent for the first time.
     Video(Fragment),

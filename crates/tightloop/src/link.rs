@@ -127,6 +127,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// A packet arrives at the link.
+    #[inline]
     pub fn push(&mut self, now: Time, packet: P, log: &mut Log<'_>) {
         self.advance(now, log);
         if !self.impair.active() {

@@ -1,8 +1,8 @@
 //! The session: a sans-IO [`sender::Sender`] and [`receiver::Receiver`].
 //!
 //! Four verbs and one rule: after each [`Endpoint::receive`] or
-//! [`Endpoint::wake`], drain [`Endpoint::transmit`], then read
-//! [`Endpoint::next_wake`]. Nothing here knows whether the bytes travel over a
+//! [`Endpoint::wake`], drain [`Endpoint::transmit`] (until it gives nothing, or
+//! says that nothing follows), then read [`Endpoint::next_wake`]. Nothing here knows whether the bytes travel over a
 //! socket or a simulated link; both carry the same header and feedback bytes.
 
 use std::fmt;
@@ -46,6 +46,9 @@ pub struct Transmit {
     pub payload: Bytes,
     /// The ECN field to set.
     pub ecn: Ecn,
+    /// Another datagram may leave at once. Where this is false the caller need
+    /// not ask again before the next call.
+    pub more: bool,
 }
 
 /// A sender or a receiver, or a foreign stack that can stand in for one.

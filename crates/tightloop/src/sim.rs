@@ -83,6 +83,8 @@ pub struct World {
     watched: bool,
     /// Buffers of datagrams that have arrived, used again.
     spare: Vec<Buffer>,
+    /// The buffer that the next datagram is written to.
+    next: Buffer,
     packets: u64,
     malformed: u64,
 }
@@ -126,6 +128,7 @@ impl World {
             started: false,
             watched: false,
             spare: Vec::new(),
+            next: Buffer::new(),
             packets: 0,
             malformed: 0,
         }
@@ -147,7 +150,7 @@ impl World {
     }
 
     /// Gives `from` its next path: datagrams it sends on that path cross
-    /// `links` and arrive at `to`.
+    /// `links`, of which there must be at least one, and arrive at `to`.
     pub fn add_route(&mut self, from: HostId, to: HostId, links: &[LinkId]) {
         let host = &mut self.hosts[from.0];
         let path = PathId(u8::try_from(host.routes.len()).unwrap_or(u8::MAX));
@@ -229,6 +232,7 @@ impl World {
             started: self.started,
             watched: self.watched,
             spare: Vec::new(),
+            next: Buffer::new(),
             packets: self.packets,
             malformed: self.malformed,
         })
@@ -311,14 +315,11 @@ impl World {
         self.engine.set(at, self.links[at].next_event());
     }
 
-    /// A datagram is at the end of a hop (or at the start of its way).
-    fn carry(&mut self, mut datagram: Datagram, log: &mut Log<'_>) {
+    /// A datagram is at the end of a hop: on to the next, or to its host.
+    fn carry(&mut self, datagram: Datagram, log: &mut Log<'_>) {
         let route = &self.routes[index(u64::from(datagram.route))];
-        if let Some(&link) = route.links.get(usize::from(datagram.hop)) {
-            datagram.hop += 1;
-            self.links[link].push(self.now, datagram, log);
-            self.engine.set(link, self.links[link].next_event());
-            return;
+        if usize::from(datagram.hop) < route.links.len() {
+            return self.forward(datagram, log);
         }
         let (to, path) = (route.to, route.path);
         self.packets += u64::from(datagram.id.direction == Direction::Data);
@@ -335,26 +336,37 @@ impl World {
         self.drain(to, log);
     }
 
+    /// Puts a datagram on its next link.
+    #[inline]
+    fn forward(&mut self, mut datagram: Datagram, log: &mut Log<'_>) {
+        let route = &self.routes[index(u64::from(datagram.route))];
+        let link = route.links[usize::from(datagram.hop)];
+        datagram.hop += 1;
+        self.links[link].push(self.now, datagram, log);
+        self.engine.set(link, self.links[link].next_event());
+    }
+
     /// The rule: after each call drain what it sends, then read when it wakes.
     fn drain(&mut self, host: usize, log: &mut Log<'_>) {
-        let mut bytes = self.spare.pop().unwrap_or_default();
         while let Some(transmit) = self.hosts[host]
             .endpoint
-            .transmit(self.now, &mut bytes, log)
+            .transmit(self.now, &mut self.next, log)
         {
+            let spare = self.spare.pop().unwrap_or_default();
             let datagram = Datagram {
                 id: transmit.id,
                 size: transmit.size,
                 payload: transmit.payload,
-                bytes,
+                bytes: std::mem::replace(&mut self.next, spare),
                 route: self.hosts[host].routes[usize::from(transmit.id.path.0)],
                 hop: 0,
                 ecn: transmit.ecn,
             };
-            self.carry(datagram, log);
-            bytes = self.spare.pop().unwrap_or_default();
+            self.forward(datagram, log);
+            if !transmit.more {
+                break;
+            }
         }
-        self.spare.push(bytes);
         // Most timers are put off again and again: an alarm that rings too early
         // once in a while costs less than moving it each time.
         let component = self.links.len() + host;

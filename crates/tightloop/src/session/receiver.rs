@@ -212,16 +212,18 @@ impl Endpoint for Receiver {
                 .map_or(at, |by| usize::from(by.0));
             let by = &mut self.paths[by];
             by.sent += 1;
+            let (id, number) = (by.id, by.sent - 1);
             return Some(Transmit {
                 id: PacketId {
                     flow: self.settings.flow,
-                    path: by.id,
+                    path: id,
                     direction: Direction::Feedback,
-                    number: by.sent - 1,
+                    number,
                 },
                 size: Bytes::new(count(buffer.len())) + self.settings.overhead,
                 payload: Bytes::ZERO,
                 ecn: Ecn::NotEct,
+                more: self.paths.iter().any(|path| path.feedback.is_ready()),
             });
         }
         None

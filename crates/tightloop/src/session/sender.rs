@@ -108,6 +108,12 @@ impl Path {
         self.ledger.set_backlog(backlog);
     }
 
+    /// Pacer and window let a packet go now, if there is one.
+    fn is_open(&self, now: Time, mtu: Bytes) -> bool {
+        let size = self.queue.front().map_or(mtu, |front| front.size);
+        self.probes > 0 || (now >= self.pacer.next() && self.has_room(size))
+    }
+
     /// Drops fragments from the front that waited to be sent again until their
     /// frame was past saving: new frames must not wait behind them.
     fn expire(&mut self, now: Time) {
@@ -580,6 +586,7 @@ impl Sender {
             size: queued.size,
             payload: queued.payload,
             ecn: self.settings.ecn,
+            more: true,
         };
         log.emit(now, || Event::Sent {
             packet: transmit.id,
@@ -679,8 +686,9 @@ impl Endpoint for Sender {
             let at = (self.turn + step) % self.paths.len();
             if let Some(queued) = self.next_packet(now, at) {
                 self.turn = at + 1;
-                let transmit = self.send(now, at, queued, buffer, log);
+                let mut transmit = self.send(now, at, queued, buffer, log);
                 self.ask_again(now);
+                transmit.more = self.paths.iter().any(|path| path.is_open(now, self.mtu()));
                 return Some(transmit);
             }
         }

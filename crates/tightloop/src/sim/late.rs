@@ -60,7 +60,7 @@ impl<E: Endpoint + Clone + 'static> Endpoint for Late<E> {
 
     fn transmit(&mut self, now: Time, buffer: &mut Buffer, log: &mut Log<'_>) -> Option<Transmit> {
         let transmit = self.inner.transmit(now, buffer, log);
-        if transmit.is_none() {
+        if transmit.is_none_or(|transmit| !transmit.more) {
             self.arm();
         }
         transmit
