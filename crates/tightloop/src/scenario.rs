@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cc::{self, Start};
+use crate::cc::{self, Controller, Start};
 use crate::event::{Ecn, FlowId, LinkId, Log};
 use crate::link;
 use crate::link::trace::Trace;
@@ -414,6 +414,7 @@ impl Scenario {
             let receiver = world.add_host(builder.receiver(clock)?);
             world.note_clock(FlowId(id), clock);
             for path in &flow.path {
+                builder.check_time(path)?;
                 for (from, to, names, extra) in [
                     (sender, receiver, &path.links, path.delay),
                     (receiver, sender, &path.back, path.back_delay),
@@ -577,6 +578,16 @@ impl FlowBuilder<'_> {
             .map(|path| (algorithm.new)(&self.start(path, source.as_ref())))
             .collect();
         let controllers = controllers.map_err(ScenarioError::at(self.key("cc")))?;
+        let bulk = matches!(flow.traffic, Some(TrafficSettings::Bulk {}));
+        let limited = |controller: &dyn Controller| {
+            let control = controller.control();
+            control.window.is_some() || control.pacing.is_some()
+        };
+        if bulk && !controllers.iter().all(|controller| limited(&**controller)) {
+            let message = "nothing limits bulk traffic under this controller; give it a `window` \
+                           or a `pacing` rate";
+            return self.fail("cc", message.to_owned());
+        }
         let name = &flow.scheduler.name;
         let Some(kind) = SCHEDULERS.iter().find(|kind| kind.name == name) else {
             let known = SCHEDULERS.iter().map(|kind| kind.name);
@@ -683,6 +694,21 @@ impl FlowBuilder<'_> {
             }
         };
         Ok(Box::new(Receiver::new(settings, reporters, playout)))
+    }
+
+    /// Where nothing takes time, a flow would go round for ever at one instant.
+    fn check_time(&self, path: &PathSettings) -> Result<(), ScenarioError> {
+        let mut links = path.links.iter().chain(&path.back);
+        let known = |name: &String| self.scenario.link.get(name);
+        let takes_time = path.delay.is_positive()
+            || path.back_delay.is_positive()
+            || links.any(|name| known(name).is_none_or(link::Settings::takes_time));
+        if takes_time {
+            return Ok(());
+        }
+        let message = "there and back take no time at all; give one of the links a `delay` or a \
+                       `rate`";
+        self.fail("path", message.to_owned())
     }
 
     fn link_ids(&self, links: &[String], names: &[String]) -> Result<Vec<LinkId>, ScenarioError> {

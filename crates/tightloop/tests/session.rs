@@ -345,3 +345,27 @@ fn fragments_of_a_frame_leave_in_order() {
     }
     assert!(last.is_some());
 }
+
+/// What a scenario with this link and flow is refused for.
+fn refused(link: &str, flow: &str) -> String {
+    let scenario = worlds::scenario(&format!(
+        "name = \"refused\"\nduration = \"1 s\"\n[link.a]\n{link}\n[link.b]\n\
+         [[flow]]\npath = {{ links = [\"a\"], back = [\"b\"] }}\n{flow}\n"
+    ));
+    let refused = scenario.build(&|_| None).expect_err("a run without an end");
+    refused.to_string()
+}
+
+#[test]
+fn runs_that_would_never_pass_an_instant_are_refused() {
+    let timeless = refused("", r#"cc = "copa""#);
+    assert!(
+        timeless.contains("flow.0.path: ") && timeless.contains("`delay`"),
+        "{timeless}"
+    );
+    let unlimited = refused(LINK, "cc = \"fixed\"\ntraffic = { bulk = {} }");
+    assert!(
+        unlimited.contains("flow.0.cc: ") && unlimited.contains("`window`"),
+        "{unlimited}"
+    );
+}

@@ -107,6 +107,16 @@ impl Settings {
         }
     }
 
+    /// Packets need time to cross it: it has a delay or a rate.
+    #[must_use]
+    pub fn takes_time(&self) -> bool {
+        self.rate.is_some()
+            || self.steps.is_some()
+            || self.trace.is_some()
+            || self.poisson.is_some()
+            || self.delay.is_positive()
+    }
+
     /// Builds the link. `name` and `seed` say which streams of chance it has,
     /// `traces` gives a trace by its name.
     ///
