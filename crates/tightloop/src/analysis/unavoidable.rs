@@ -10,8 +10,13 @@
 
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// The packet in which a link with a rate is thought to serve. Ours: a full one.
+/// The packet in which a link with a rate is thought to serve, at least. Ours: a
+/// full one.
 const PACKET: Bytes = Bytes::new(1500);
+
+/// Of those a run has at most about so many; else they are larger. Ours: a minute
+/// at 40 Mbit/s, which takes a millisecond to play.
+const PACKETS: f64 = 200_000.0;
 
 /// More opportunities than this are not remembered: the rest of a run has no
 /// say. Ours: 16 MB, ten minutes at 40 Mbit/s.
@@ -21,9 +26,8 @@ const MOST: usize = 2_000_000;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opportunities {
     at: Vec<Time>,
-    /// The link's rate since when, and the service not yet given out.
-    rate: Option<(Rate, Time)>,
-    spare: Span,
+    /// A link's rates, each from its time on.
+    rates: Vec<(Time, Rate)>,
 }
 
 impl Opportunities {
@@ -37,35 +41,49 @@ impl Opportunities {
 
     /// The link's rate from now on.
     pub(super) fn change(&mut self, at: Time, rate: Rate) {
-        self.serve(at);
-        self.rate = Some((rate, at));
+        if self.rates.len() < MOST {
+            self.rates.push((at, rate));
+        }
     }
 
     /// The longest wait of the ideal sender's packets until `end`, where news of
     /// the link and what is sent on it take `d` together.
     pub(super) fn peak(&self, d: Span, end: Time) -> Option<Span> {
-        let mut all = self.clone();
-        all.serve(end);
-        peak(&all.at, d)
+        if self.rates.is_empty() {
+            return peak(&self.at, d);
+        }
+        peak(&self.served(end), d)
     }
 
-    /// Serves packet after packet at the rate there was until now.
-    fn serve(&mut self, until: Time) {
-        let Some((rate, mut from)) = self.rate else {
-            return;
-        };
-        let Some(each) = PACKET.at(rate).filter(|each| each.is_positive()) else {
-            return;
-        };
-        // What was begun at another rate is finished at this one.
-        let mut next = from + (each - self.spare).max(Span::from_nanos(1));
-        while next <= until && self.at.len() < MOST {
-            self.at.push(next);
-            from = next;
-            self.spare = Span::ZERO;
-            next = from + each;
+    /// When a link with rates is done with packet after packet.
+    fn served(&self, end: Time) -> Vec<Time> {
+        let carried =
+            |(rate, from, to): (Rate, Time, Time)| rate.bps_f64() * (to - from).secs_f64();
+        let total: f64 = self.stretches(end).map(carried).sum();
+        let share = Rate::from_bps_f64(total / PACKETS).over(Span::from_secs(1));
+        let packet = PACKET.max(share);
+        let (mut served, mut spare) = (Vec::new(), 0.0);
+        for (rate, mut from, to) in self.stretches(end) {
+            let Some(each) = packet.at(rate).filter(|each| each.is_positive()) else {
+                continue;
+            };
+            // Of the packet begun at another rate, the rest is served at this one.
+            let mut next = from + each * (1.0 - spare);
+            while next <= to && served.len() < MOST {
+                served.push(next);
+                (from, spare) = (next, 0.0);
+                next = from + each;
+            }
+            spare += (to - from).ratio(each);
         }
-        self.spare = (self.spare + (until - from)).min(each);
+        served
+    }
+
+    /// Each rate, since when and until when.
+    fn stretches(&self, end: Time) -> impl Iterator<Item = (Rate, Time, Time)> {
+        let ends = self.rates.iter().skip(1).map(|(at, _)| *at).chain([end]);
+        let each = self.rates.iter().zip(ends);
+        each.map(move |((from, rate), to)| (*rate, *from, to.min(end)))
     }
 }
 
@@ -142,12 +160,7 @@ mod tests {
         link.change(Time::ZERO, Rate::from_mbps(12));
         link.change(Time::from_nanos(2_500_000), Rate::ZERO);
         link.change(Time::from_millis(10), Rate::from_mbps(6));
-        link.serve(Time::from_millis(15));
-        let ms: Vec<f64> = link.at.iter().map(|at| at.secs_f64() * 1e3).collect();
-        assert_eq!(ms.len(), 4, "{ms:?}");
-        assert!(
-            (ms[1] - 2.0).abs() < 1e-9 && (11.0..=12.0).contains(&ms[2]),
-            "{ms:?}"
-        );
+        let served = link.served(Time::from_millis(15));
+        assert_eq!(served, [1, 2, 11, 13, 15].map(Time::from_millis));
     }
 }
