@@ -11,3 +11,4 @@
 pub mod clock;
 pub mod picture;
 pub mod quality;
+pub mod stills;
