@@ -9,6 +9,9 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod clock;
+pub mod codec;
+pub mod footage;
+pub mod footage_encoder;
 pub mod picture;
 pub mod quality;
 pub mod stills;
