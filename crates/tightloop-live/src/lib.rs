@@ -14,3 +14,4 @@ pub mod footage;
 pub mod footage_encoder;
 pub mod picture;
 pub mod quality;
+pub mod stills;

@@ -1,4 +1,4 @@
-//! VMAF by libvmaf ([libvmaf]), of its fixed-point features and built-in models.
+//! VMAF by libvmaf ([VMAF]), of its fixed-point features and built-in models.
 //!
 //! It is slow, so that by default it scores one frame in
 //! [`every`](Settings::every). Its motion feature compares a source frame with
