@@ -41,6 +41,9 @@ impl Machine {
         self.with("make", "")
             .with("git", "")
             .with("cc", "")
+            .with("c++", "")
+            .with("nasm", "")
+            .with("uname", "echo x86_64")
             .with("cargo", "")
             .with(
                 "rustc",
@@ -48,9 +51,20 @@ impl Machine {
             )
     }
 
+    /// Without a command.
+    fn without(self, name: &str) -> Self {
+        fs::remove_file(self.bin.join(name)).expect("it was there");
+        self
+    }
+
     fn set_up(&self) -> Output {
+        self.set_up_with(&[])
+    }
+
+    fn set_up_with(&self, arguments: &[&str]) -> Output {
         Command::new("/bin/sh")
             .arg(workspace().join("scripts/setup"))
+            .args(arguments)
             .env("PATH", &self.bin)
             .output()
             .expect("a shell")
@@ -105,20 +119,68 @@ fn stale_package_lists_are_refreshed_once() {
 #[test]
 fn without_rights_the_line_to_type_is_printed() {
     for (manager, line) in [
-        ("apt-get", "sudo apt-get install -y make gcc libc6-dev"),
-        ("dnf", "sudo dnf install -y make gcc"),
-        ("pacman", "sudo pacman -S --noconfirm --needed make gcc"),
-        ("apk", "sudo apk add --quiet make gcc musl-dev"),
+        (
+            "apt-get",
+            "sudo apt-get install -y make gcc libc6-dev g++ pkg-config libvpx-dev nasm",
+        ),
+        (
+            "dnf",
+            "sudo dnf install -y make gcc gcc-c++ pkgconf-pkg-config libvpx-devel nasm",
+        ),
+        (
+            "pacman",
+            "sudo pacman -S --noconfirm --needed make gcc gcc pkgconf libvpx nasm",
+        ),
+        (
+            "apk",
+            "sudo apk add --quiet make gcc musl-dev g++ pkgconf libvpx-dev nasm",
+        ),
     ] {
         let machine = Machine::new(manager)
             .with("git", "")
             .with("id", "echo 1000")
             .with("sudo", "exit 1")
+            .with("uname", "echo x86_64")
             .with(manager, "echo called >&2");
-        let said = machine.refusal();
+        let output = machine.set_up_with(&["--vpx"]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.ends_with(&format!("\n  {line}\n")), "{said}");
         assert!(!said.contains("called"), "{said}");
     }
+}
+
+#[test]
+fn nasm_is_asked_for_where_it_helps_and_not_insisted_on() {
+    let machine = |name| Machine::new(name).complete("1.95.0").without("nasm");
+    let output = machine("no-nasm")
+        .with("id", "echo 1000")
+        .with("apt-get", "exit 1")
+        .set_up();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("\n  sudo apt-get install -y nasm\n"),
+        "{said}"
+    );
+    assert!(said.contains("going on without nasm"), "{said}");
+    let arm = machine("arm").with("uname", "echo aarch64").set_up();
+    assert!(arm.status.success() && arm.stderr.is_empty(), "{arm:?}");
+}
+
+#[test]
+fn libvpx_is_installed_only_where_it_is_asked_for() {
+    let machine = Machine::new("vpx")
+        .complete("1.95.0")
+        .with("id", "echo 0")
+        .with("pkg-config", "exit 1")
+        .with("apt-get", "echo \"$*\" >> \"$0.calls\"");
+    assert!(machine.set_up().status.success());
+    assert!(!machine.bin.join("apt-get.calls").exists());
+    assert!(machine.set_up_with(&["--ci", "--nothing"]).status.code() == Some(2));
+    assert!(machine.set_up_with(&["--vpx"]).status.success());
+    let calls = fs::read_to_string(machine.bin.join("apt-get.calls")).expect("it was called");
+    assert_eq!(calls, "install -y libvpx-dev\n");
 }
 
 #[test]
@@ -134,7 +196,8 @@ fn a_missing_or_old_rust_is_named_with_the_line_to_type() {
     let none = Machine::new("none")
         .with("make", "")
         .with("git", "")
-        .with("cc", "");
+        .with("cc", "")
+        .with("c++", "");
     assert!(none.refusal().contains("found none"));
     let rustup = Machine::new("rustup").complete("1.94.1").with("rustup", "");
     assert!(rustup.refusal().contains("\n  rustup update stable"));
