@@ -29,6 +29,9 @@ const MOST_ABOVE_ACKED: Rate = Rate::from_kbps(10);
 const LEAST_CUT_INTERVAL: Span = Span::from_millis(10);
 /// And at most this. [AlphaRTC] rate control.
 const LONGEST_CUT_INTERVAL: Span = Span::from_millis(200);
+/// While nobody knows what arrives the rate halves so often. [AlphaRTC]
+/// delay-based estimator.
+const HALVING_INTERVAL: Span = Span::from_millis(200);
 /// At once where less than this share of the rate arrives. [AlphaRTC] rate control.
 const FAR_BELOW: f64 = 0.5;
 /// The first rate is what arrives after this time, unless one was given.
@@ -61,6 +64,7 @@ pub(super) struct Aimd {
     capacity: Capacity,
     state: State,
     changed: Option<Time>,
+    lowered: Option<Time>,
     first_acked: Option<Time>,
     last_cut: Option<Rate>,
     rtt: Span,
@@ -79,6 +83,7 @@ impl Aimd {
             capacity: Capacity::default(),
             state: State::Hold,
             changed: None,
+            lowered: None,
             first_acked: None,
             last_cut: None,
             rtt: DEFAULT_RTT,
@@ -111,9 +116,22 @@ impl Aimd {
 
     /// A rate found otherwise.
     pub(super) fn set(&mut self, now: Time, rate: Rate) {
-        self.rate = rate.max(self.min);
+        let rate = rate.max(self.min);
+        if rate < self.rate {
+            self.lowered = Some(now);
+        }
+        self.rate = rate;
         self.valid = true;
         self.changed = Some(now);
+    }
+
+    /// The same while nobody knows what arrives.
+    #[must_use]
+    pub(super) fn may_halve(&self, now: Time) -> bool {
+        self.valid
+            && self
+                .lowered
+                .is_none_or(|lowered| now - lowered >= HALVING_INTERVAL)
     }
 
     /// A cut now would not follow too soon on the last change.
@@ -203,6 +221,7 @@ impl Aimd {
         // Held until the queue is empty.
         self.state = State::Hold;
         self.changed = Some(now);
+        self.lowered = Some(now);
     }
 
     /// Growth near the capacity, in a second: half a packet per response time.

@@ -162,8 +162,7 @@ impl DelayBased {
                 self.aimd.update(now, Usage::Over, Some(acked));
                 true
             }
-            // Nobody knows yet what arrives: half, but not for lack of arrivals.
-            (None, Some(rate)) if self.aimd.may_cut(now, rate) => {
+            (None, Some(rate)) if self.aimd.may_halve(now) => {
                 self.aimd.set(now, rate / 2);
                 true
             }

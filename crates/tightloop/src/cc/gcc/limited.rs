@@ -81,7 +81,7 @@ mod tests {
         let mut limited = Limited::default();
         limited.set_target(Rate::from_mbps(1));
         let mut now = Time::from_secs(1);
-        send(&mut limited, &mut now, 700, Span::from_secs(5));
+        send(&mut limited, &mut now, 700, Span::from_secs(8));
         assert_eq!(limited.since(), None);
         // From empty to 80 % at 250 of 650 kbit/s takes 1.8 · 500 · 650/400 ms = 1.46 s.
         send(&mut limited, &mut now, 250, Span::from_millis(1_400));

@@ -164,6 +164,7 @@ impl Plan {
 mod tests {
     use super::*;
 
+    const NONE: [u64; 0] = [];
     const START: Rate = Rate::from_kbps(300);
 
     fn at(millis: u64) -> Time {
@@ -181,12 +182,12 @@ mod tests {
     fn success_leads_to_more_and_the_limit_ends_it() {
         let mut plan = Plan::new(START, Some(Rate::from_mbps(5)), false);
         assert_eq!(asked(|p| plan.on_start(at(0), p)), [900, 1_800]);
-        assert_eq!(asked(|p| plan.on_start(at(1), p)), []);
-        assert_eq!(asked(|p| plan.on_estimate(at(90), Rate::from_kbps(880), p)), []);
+        assert_eq!(asked(|p| plan.on_start(at(1), p)), NONE);
+        assert_eq!(asked(|p| plan.on_estimate(at(90), Rate::from_kbps(880), p)), NONE);
         // 70 % of 1800 are 1260.
         assert_eq!(asked(|p| plan.on_estimate(at(100), Rate::from_kbps(1_700), p)), [3_400]);
         assert_eq!(asked(|p| plan.on_estimate(at(200), Rate::from_kbps(3_300), p)), [5_000]);
-        assert_eq!(asked(|p| plan.on_estimate(at(300), Rate::from_kbps(5_000), p)), []);
+        assert_eq!(asked(|p| plan.on_estimate(at(300), Rate::from_kbps(5_000), p)), NONE);
         assert_eq!(plan.next_timeout(), None);
     }
 
@@ -195,8 +196,8 @@ mod tests {
         let mut plan = Plan::new(START, None, false);
         assert_eq!(asked(|p| plan.on_start(at(0), p)), [900, 1_800]);
         assert_eq!(plan.next_timeout(), Some(at(1_000)));
-        assert_eq!(asked(|p| plan.on_timeout(at(1_000), p)), []);
-        assert_eq!(asked(|p| plan.on_estimate(at(1_001), Rate::from_kbps(1_700), p)), []);
+        assert_eq!(asked(|p| plan.on_timeout(at(1_000), p)), NONE);
+        assert_eq!(asked(|p| plan.on_estimate(at(1_001), Rate::from_kbps(1_700), p)), NONE);
     }
 
     #[test]
@@ -224,9 +225,9 @@ mod tests {
         asked(|p| plan.on_estimate(at(500), Rate::from_kbps(1_000), p));
         asked(|p| plan.on_timeout(at(1_000), p));
         asked(|p| plan.on_estimate(at(10_000), Rate::from_kbps(600), p));
-        assert_eq!(asked(|p| plan.on_recovery(at(11_000), p)), [], "not limited");
+        assert_eq!(asked(|p| plan.on_recovery(at(11_000), p)), NONE, "not limited");
         plan.set_limited(at(11_000), Some(at(11_000)));
         assert_eq!(asked(|p| plan.on_recovery(at(11_500), p)), [850]);
-        assert_eq!(asked(|p| plan.on_recovery(at(12_000), p)), [], "so soon again");
+        assert_eq!(asked(|p| plan.on_recovery(at(12_000), p)), NONE, "so soon again");
     }
 }
