@@ -5,7 +5,7 @@
 //! the delay; grow while it is flat, cut to a share of what arrives when it
 //! rises. Losses set a second limit; bursts of packets at a multiple of the rate
 //! find out quickly whether there is more. [GCC-Draft], and the programs that
-//! went beyond it: [AlphaRTC], [Str0m].
+//! went beyond it: [AlphaRTC], [LibWebRTC], [Str0m].
 //!
 //! # Signals
 //! For each packet: when it left, when it arrived by the receiver's clock (the
@@ -74,7 +74,7 @@ pub use self::loss::LossRule;
 pub const GCC: Algorithm = Algorithm {
     name: "gcc",
     summary: "WebRTC's: a line through the delay, losses, and probes",
-    cites: &["GCC-Draft", "AlphaRTC", "Str0m", "Vidaptive"],
+    cites: &["GCC-Draft", "AlphaRTC", "LibWebRTC", "Str0m"],
     defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Gcc::new(start)?)),
     reporter: None,
@@ -92,6 +92,9 @@ pub struct Params {
     pub initial: Rate,
     /// The least target. [AlphaRTC] network control: 5 kbit/s.
     pub min: Rate,
+    /// The most the target may be, besides what the application can use; by
+    /// default no limit. [AlphaRTC] network control: set by the application.
+    pub max: Option<Rate>,
     /// The share of what arrives to which an overuse cuts. [GCC-Draft] §5.5: 0.85.
     pub backoff: f64,
     /// Groups on the line. [AlphaRTC] trend-line estimator: 20.
@@ -112,6 +115,7 @@ impl Default for Params {
         Self {
             initial: Rate::from_kbps(300),
             min: Rate::from_kbps(5),
+            max: None,
             backoff: 0.85,
             window: 20,
             pacing_factor: 2.5,
@@ -150,9 +154,11 @@ impl Gcc {
     pub fn new(start: &Start) -> Result<Self, SettingError> {
         let params: Params = start.settings()?;
         params.check()?;
-        let max = start.max_rate.unwrap_or(Rate::MAX).max(params.min);
+        let limit = [start.max_rate, params.max].into_iter().flatten().min();
+        let limit = limit.map(|limit| limit.max(params.min));
+        let max = limit.unwrap_or(Rate::MAX);
         let first = params.initial.clamp(params.min, max);
-        Ok(Self::at(params, max, start.max_rate, first))
+        Ok(Self::at(params, max, limit, first))
     }
 
     fn at(params: Params, max: Rate, most_probed: Option<Rate>, first: Rate) -> Self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tightloop::event::{Event, FlowId, Log, Sink};
+use tightloop::event::{Event, FlowId, Kind, Log, Sink};
 use tightloop::scenario::Scenario;
 use tightloop::units::{Bytes, Rate, Span, Time};
 
@@ -11,8 +11,8 @@ use tightloop::units::{Bytes, Rate, Span, Time};
 pub(crate) struct Trial {
     /// The link's own lines.
     pub(crate) link: String,
-    /// One-way delay of the link and of the way back.
-    pub(crate) delay_ms: u64,
+    /// The way back.
+    pub(crate) back: String,
     /// Lines of the flow, before its tables.
     pub(crate) flow: String,
     /// Settings of the controller.
@@ -25,12 +25,12 @@ pub(crate) struct Trial {
     pub(crate) seed: u64,
 }
 
-/// A video flow of so many seconds: 30 frames per second, 10 kbit/s to 2 Mbit/s
-/// as in the reference's scenarios, over an unlimited queue.
+/// A video flow of so many seconds at 30 frames per second, over an unlimited
+/// queue, with the same delay there and back.
 pub(crate) fn video(link: &str, delay_ms: u64, secs: u64) -> Trial {
     Trial {
-        link: link.to_owned(),
-        delay_ms,
+        link: format!("{link}\ndelay = \"{delay_ms} ms\"\n"),
+        back: format!("delay = \"{delay_ms} ms\"\n"),
         flow: String::new(),
         cc: String::new(),
         video: "encoder = \"ideal\"\nsource = { fps = 30.0 }\n".to_owned(),
@@ -44,6 +44,18 @@ impl Trial {
     pub(crate) fn cc(mut self, lines: &str) -> Self {
         self.cc.push_str(lines);
         self.cc.push('\n');
+        self
+    }
+
+    /// More lines for the link and the way back.
+    pub(crate) fn both(mut self, lines: &str) -> Self {
+        self.link.push_str(lines);
+        self.back.push_str(lines);
+        self
+    }
+
+    pub(crate) fn back(mut self, lines: &str) -> Self {
+        self.back.push_str(lines);
         self
     }
 
@@ -71,7 +83,7 @@ impl Trial {
     fn text(&self) -> String {
         let Self {
             link,
-            delay_ms,
+            back,
             flow,
             cc,
             video,
@@ -81,8 +93,7 @@ impl Trial {
         } = self;
         format!(
             "name = \"trial\"\nduration = \"{secs} s\"\nseed = {seed}\n\
-             [link.bottleneck]\n{link}\ndelay = \"{delay_ms} ms\"\n\
-             [link.return]\ndelay = \"{delay_ms} ms\"\n\
+             [link.bottleneck]\n{link}\n[link.return]\n{back}\n\
              [[flow]]\npath = {{ links = [\"bottleneck\"], back = [\"return\"] }}\n{flow}\n\
              [flow.cc]\nname = \"gcc\"\n{cc}\n[flow.video]\n{video}\n{more}\n"
         )
@@ -110,9 +121,12 @@ pub(crate) struct Seen {
     delays: Vec<(f64, f64)>,
     /// Bytes that arrived.
     arrived: Vec<(f64, f64)>,
-    /// Waits of packets for their departure, in ms.
-    sent: BTreeMap<u64, Time>,
+    /// Waits of video's packets for their departure, in ms.
+    waits: Vec<(f64, f64)>,
+    /// The rates of probes, in kbit/s; 0 between them.
     floors: Vec<(f64, f64)>,
+    sent: BTreeMap<u64, Time>,
+    encoded: BTreeMap<u32, Time>,
 }
 
 impl Sink for Seen {
@@ -135,8 +149,20 @@ impl Sink for Seen {
                 }
                 self.floors.push((secs, control.floor.map_or(0.0, kbps)));
             }
-            Event::Sent { packet, .. } if packet.flow == FlowId(0) => {
+            Event::Encoded {
+                flow: FlowId(0),
+                frame,
+                ..
+            } => {
+                self.encoded.insert(frame.0, at);
+            }
+            Event::Sent { packet, kind, .. } if packet.flow == FlowId(0) => {
                 self.sent.insert(packet.number, at);
+                if let Kind::Video(fragment) = kind
+                    && let Some(encoded) = self.encoded.get(&fragment.frame.0)
+                {
+                    self.waits.push((secs, (at - *encoded).millis_f64()));
+                }
             }
             Event::Arrived { packet, size, .. } if packet.flow == FlowId(0) => {
                 if let Some(sent) = self.sent.remove(&packet.number) {
@@ -196,7 +222,20 @@ impl Seen {
         within(&self.delays, from, to).fold(0.0, f64::max)
     }
 
-    /// Seconds of targets that are probes.
+    /// The longest that a packet of video waited for its departure, in ms.
+    pub(crate) fn longest_wait(&self, from: f64, to: f64) -> f64 {
+        within(&self.waits, from, to).fold(0.0, f64::max)
+    }
+
+    /// The least and the largest value of a gauge.
+    pub(crate) fn gauges(&self, name: &str, from: f64, to: f64) -> (f64, f64) {
+        let series = self.gauges.get(name).map_or(&[][..], Vec::as_slice);
+        within(series, from, to).fold((f64::INFINITY, 0.0), |(least, most), value| {
+            (f64::min(least, value), f64::max(most, value))
+        })
+    }
+
+    /// The rates of the probes, in kbit/s.
     pub(crate) fn probes(&self, from: f64, to: f64) -> Vec<f64> {
         let mut probes: Vec<f64> = within(&self.floors, from, to).collect();
         probes.dedup();

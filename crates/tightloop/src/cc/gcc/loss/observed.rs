@@ -11,6 +11,11 @@ const LEAST_DURATION: Span = Span::from_millis(250);
 const KEPT: usize = 15;
 /// The weight of an observation against the one after it. [Str0m] loss controller.
 const AGING: f64 = 0.9;
+/// So many observations all count; of more, the best and the worst do not.
+/// [LibWebRTC] loss-based estimator.
+const COUNTED_WHOLE: usize = 3;
+/// Far more sending, in times the usual. [LibWebRTC] loss-based estimator.
+const FAR_MORE: f64 = 2.0;
 /// Sizes count in these. [Str0m] loss controller: kilobytes.
 const UNIT: f64 = 1e3;
 
@@ -74,11 +79,71 @@ impl Observations {
         weights.zip(&self.kept)
     }
 
-    /// The share of bytes lost, recent ones counting more.
+    /// The share of bytes lost, recent ones counting more. The best and the
+    /// worst observation do not count, unless the worst was one of far more
+    /// sending than usual.
     pub(super) fn loss(&self) -> f64 {
-        let sums = self.weighed().fold((0.0, 0.0), |sums, (weight, seen)| {
-            (sums.0 + weight * seen.lost, sums.1 + weight * seen.size())
+        let mut size: f64 = self.weighed().map(|(w, seen)| w * seen.size()).sum();
+        let mut lost: f64 = self.weighed().map(|(w, seen)| w * seen.lost).sum();
+        let by_loss = |a: &(f64, &Observation), b: &(f64, &Observation)| {
+            let loss = |seen: &Observation| seen.lost / seen.size();
+            loss(a.1).total_cmp(&loss(b.1))
+        };
+        if self.kept.len() > COUNTED_WHOLE
+            && let Some(worst) = self.weighed().max_by(by_loss)
+            && let Some(best) = self.weighed().min_by(by_loss)
+            && worst.1.sending < self.usual_sending() * FAR_MORE
+        {
+            for (weight, seen) in [best, worst] {
+                size -= weight * seen.size();
+                lost -= weight * seen.lost;
+            }
+        }
+        if size > 0.0 { (lost / size).max(0.0) } else { 0.0 }
+    }
+
+    fn usual_sending(&self) -> Rate {
+        let mut rates: Vec<Rate> = self.kept.iter().map(|seen| seen.sending).collect();
+        rates.sort_unstable();
+        rates.get(rates.len() / 2).copied().unwrap_or(Rate::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// Observations of so many packets each second, so many of them lost.
+    fn observed(pieces: &[(u64, u64)]) -> Observations {
+        let mut seen = Observations::default();
+        seen.push(&Results {
+            packets: 1,
+            ..Results::default()
         });
-        if sums.1 > 0.0 { sums.0 / sums.1 } else { 0.0 }
+        for (second, (packets, lost)) in (1..).zip(pieces) {
+            let mut results = Results::default();
+            for nth in 0..*packets {
+                let sent = Time::from_secs(second);
+                results.add(sent, Bytes::new(1_000), nth < *lost);
+            }
+            assert!(seen.push(&results));
+        }
+        seen
+    }
+
+    #[test]
+    fn recent_losses_count_more() {
+        let loss = observed(&[(100, 10), (100, 0)]).loss();
+        // 0.9 · 10 of 1.9 · 100.
+        assert!((loss - 0.0474).abs() < 1e-3, "{loss}");
+    }
+
+    #[test]
+    fn one_bad_moment_does_not_count_unless_more_was_sent_in_it() {
+        let loss = observed(&[(100, 0), (100, 0), (100, 60), (100, 0), (100, 0)]).loss();
+        assert!(loss.abs() < 1e-9, "{loss}");
+        let loss = observed(&[(100, 0), (100, 0), (250, 60), (100, 0), (100, 0)]).loss();
+        assert!((0.08..0.12).contains(&loss), "{loss}");
     }
 }
