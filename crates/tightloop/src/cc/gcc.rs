@@ -56,7 +56,7 @@ use self::trend::Usage;
 use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
 use crate::event::Kind;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time, float};
 
 mod acked;
 mod aimd;
@@ -223,7 +223,7 @@ impl Gcc {
         found.map(|found| found.max(least))
     }
 
-    fn judge_losses(&mut self, now: Time, feedback: &Feedback<'_>) {
+    fn judge_losses(&mut self, now: Time, feedback: &Feedback<'_>, path: &PathState) {
         let mut results = Results::default();
         for acked in feedback.acked.iter().filter(|acked| !acked.spurious) {
             results.add(acked.packet.at, acked.packet.size, false);
@@ -233,6 +233,8 @@ impl Gcc {
         }
         let beside = Beside {
             delay_based: self.delay.aimd().rate().unwrap_or(self.target),
+            target: self.target,
+            rtt: path.smoothed_rtt.unwrap_or(Span::ZERO),
             acked: self.acked.rate(),
             limited: self.was_limited,
         };
@@ -269,7 +271,7 @@ impl Controller for Gcc {
         {
             self.loss.set(rate);
         }
-        self.judge_losses(now, feedback);
+        self.judge_losses(now, feedback, path);
         self.retarget(now);
         if outcome.recovered {
             let (plan, clusters) = (&mut self.plan, &mut self.clusters);
@@ -333,9 +335,12 @@ impl Controller for Gcc {
         rate("loss_based_bps", self.loss.limit());
         rate("link_capacity_bps", self.delay.aimd().capacity());
         rate("probe_bps", self.clusters.rate());
-        gauge("in_alr", f64::from(u8::from(self.limited.since().is_some())));
+        gauge(
+            "in_alr",
+            f64::from(u8::from(self.limited.since().is_some())),
+        );
         gauge("period_s", self.delay.aimd().period().secs_f64());
-        gauge("overuses", crate::units::float(detector.overuses()));
+        gauge("overuses", float(detector.overuses()));
     }
 }
 

@@ -242,27 +242,4 @@ impl Seen {
         probes.retain(|floor| *floor > 0.0);
         probes
     }
-
-    /// A table for a person.
-    pub(crate) fn print(&self, from: f64, to: f64, step: f64) {
-        println!("   at  target arrived  delay-based acked  loss capacity trend  thr state alr owd");
-        let mut at = from;
-        while at < to {
-            println!(
-                "{at:6.2} {:7.0} {:7.0} {:8.0} {:8.0} {:8.0} {:8.0} {:7.1} {:5.1} {:2} {:2} {:6.0}",
-                self.target(at),
-                self.rate(at - step, at),
-                self.gauge("delay_based_bps", at) / 1e3,
-                self.gauge("acked_bps", at) / 1e3,
-                self.gauge("loss_based_bps", at) / 1e3,
-                self.gauge("link_capacity_bps", at) / 1e3,
-                self.gauge("trend_ms", at),
-                self.gauge("threshold_ms", at),
-                self.gauge("state", at),
-                self.gauge("in_alr", at),
-                self.longest_delay(at - step, at),
-            );
-            at += step;
-        }
-    }
 }

@@ -150,7 +150,10 @@ mod tests {
         };
         for (acked, deviation) in [(acked, 4.6667), (limited, 9.3333)] {
             let (rate, expected) = (acked.rate().expect("a rate"), expect(deviation));
-            assert!((rate.ratio(expected) - 1.0).abs() < 1e-3, "{rate} {expected}");
+            assert!(
+                (rate.ratio(expected) - 1.0).abs() < 1e-3,
+                "{rate} {expected}"
+            );
         }
     }
 

@@ -138,9 +138,7 @@ impl Aimd {
     #[must_use]
     pub(super) fn may_cut(&self, now: Time, acked: Rate) -> bool {
         let interval = self.rtt.clamp(LEAST_CUT_INTERVAL, LONGEST_CUT_INTERVAL);
-        let waited = self
-            .changed
-            .is_none_or(|changed| now - changed >= interval);
+        let waited = self.changed.is_none_or(|changed| now - changed >= interval);
         waited || (self.valid && acked < self.rate * FAR_BELOW)
     }
 

@@ -1,5 +1,6 @@
 //! The rate that losses allow.
 
+mod balance;
 mod draft;
 mod fit;
 mod likelihood;
@@ -7,9 +8,10 @@ mod observed;
 
 use serde::{Deserialize, Serialize};
 
+use self::balance::BalanceRule;
 use self::draft::DraftRule;
 use self::likelihood::Likelihood;
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// What losses mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,8 @@ pub enum LossRule {
     Likelihood,
     /// Below 2 % grow, above 10 % shrink. [GCC-Draft] §6.
     Draft,
+    /// The rate that the loss is just acceptable at. [AlphaRTC] loss-based estimation.
+    Balance,
     /// Nothing: the delay alone decides.
     Ignored,
 }
@@ -57,6 +61,10 @@ impl Results {
 pub(super) struct Beside {
     /// The delay-based rate.
     pub(super) delay_based: Rate,
+    /// The target.
+    pub(super) target: Rate,
+    /// The round-trip time.
+    pub(super) rtt: Span,
     /// What arrives.
     pub(super) acked: Option<Rate>,
     /// The application is the limit.
@@ -70,6 +78,8 @@ pub(super) enum LossBased {
     Likelihood(Box<Likelihood>),
     /// [`LossRule::Draft`].
     Draft(DraftRule),
+    /// [`LossRule::Balance`].
+    Balance(Box<BalanceRule>),
     /// [`LossRule::Ignored`].
     Ignored,
 }
@@ -79,10 +89,9 @@ impl LossBased {
     #[must_use]
     pub(super) fn new(rule: LossRule, start: Rate, min: Rate, max: Rate) -> Self {
         match rule {
-            LossRule::Likelihood => {
-                Self::Likelihood(Box::new(Likelihood::new(start, min, max)))
-            }
+            LossRule::Likelihood => Self::Likelihood(Box::new(Likelihood::new(start, min, max))),
             LossRule::Draft => Self::Draft(DraftRule::new(start)),
+            LossRule::Balance => Self::Balance(Box::new(BalanceRule::new(start))),
             LossRule::Ignored => Self::Ignored,
         }
     }
@@ -92,7 +101,7 @@ impl LossBased {
         match self {
             Self::Likelihood(rule) => rule.set(rate),
             Self::Draft(rule) => rule.set(rate),
-            Self::Ignored => {}
+            Self::Balance(_) | Self::Ignored => {}
         }
     }
 
@@ -101,6 +110,7 @@ impl LossBased {
         match self {
             Self::Likelihood(rule) => rule.update(results, beside),
             Self::Draft(rule) => rule.update(now, results, beside),
+            Self::Balance(rule) => rule.update(now, results, beside),
             Self::Ignored => {}
         }
     }
@@ -111,6 +121,7 @@ impl LossBased {
         match self {
             Self::Likelihood(rule) => rule.limit(),
             Self::Draft(rule) => rule.limit(),
+            Self::Balance(rule) => rule.limit(),
             Self::Ignored => None,
         }
     }

@@ -5,5 +5,7 @@ mod estimate;
 mod plan;
 
 pub(crate) use self::cluster::Clusters;
-pub(crate) use self::estimate::{Estimates, Probe};
+pub(crate) use self::estimate::Estimates;
+#[cfg(test)]
+pub(crate) use self::estimate::Probe;
 pub(crate) use self::plan::Plan;

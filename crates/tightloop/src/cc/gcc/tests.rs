@@ -88,7 +88,9 @@ impl Bench {
 
     /// One frame through the link; true where the rate was decided upon.
     fn frame(&mut self, rate: Rate, fps: i64) -> bool {
-        let interval = Span::from_micros(Span::from_secs(1).as_nanos() / Span::from_micros(1).as_nanos() / fps);
+        let interval = Span::from_micros(
+            Span::from_secs(1).as_nanos() / Span::from_micros(1).as_nanos() / fps,
+        );
         let size = rate.over(interval);
         let mtu = Bytes::new(1_200);
         // Rounded to the nearest number of packets, not up.

@@ -133,9 +133,10 @@ impl Trend {
     /// The slope of the line through all points, by least squares.
     fn fit(&self) -> Option<f64> {
         let points = float(count(self.points.len()));
-        let sum = self.points.iter().fold((0.0, 0.0), |sum, point| {
-            (sum.0 + point.0, sum.1 + point.1)
-        });
+        let sum = self
+            .points
+            .iter()
+            .fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
         let mean = (sum.0 / points, sum.1 / points);
         let (mut covariance, mut variance) = (0.0, 0.0);
         for (x, y) in &self.points {

@@ -83,6 +83,8 @@ mod tests {
             }
             let beside = Beside {
                 delay_based: Rate::from_mbps(10),
+                target: Rate::ZERO,
+                rtt: Span::ZERO,
                 acked: None,
                 limited: false,
             };

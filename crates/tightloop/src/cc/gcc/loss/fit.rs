@@ -61,8 +61,7 @@ impl Belief {
             let loss = self.loss_at(observation.sending);
             let (lost, arrived) = (observation.lost, observation.arrived);
             slope += weight * (lost / loss - arrived / (1.0 - loss));
-            curvature -=
-                weight * (lost / (loss * loss) + arrived / ((1.0 - loss) * (1.0 - loss)));
+            curvature -= weight * (lost / (loss * loss) + arrived / ((1.0 - loss) * (1.0 - loss)));
         }
         if curvature >= 0.0 {
             curvature = -LEAST_CURVATURE;

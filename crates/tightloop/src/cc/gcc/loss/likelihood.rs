@@ -219,9 +219,7 @@ impl Likelihood {
         };
         self.state = next;
         self.belief = best;
-        if next != State::DelayBased
-            && self.window.is_none_or(|(since, _)| now - since > WINDOW)
-        {
+        if next != State::DelayBased && self.window.is_none_or(|(since, _)| now - since > WINDOW) {
             self.window = Some((now, (best.bandwidth * GROWTH).max(LEAST_BOUND)));
         }
     }
@@ -251,6 +249,8 @@ mod tests {
             }
             let beside = Beside {
                 delay_based: rate,
+                target: rate,
+                rtt: Span::ZERO,
                 acked: Some(rate),
                 limited: false,
             };
@@ -282,7 +282,11 @@ mod tests {
         let mut now = Time::ZERO;
         run(&mut rule, &mut now, 5, Rate::from_mbps(4), Some(5));
         // 100 kbit/s over 0.2 − 0.05.
-        assert!((rule.bound.mbps_f64() - 0.667).abs() < 0.04, "{}", rule.bound);
+        assert!(
+            (rule.bound.mbps_f64() - 0.667).abs() < 0.04,
+            "{}",
+            rule.bound
+        );
         assert!(rule.limit().is_some_and(|limit| limit <= rule.bound));
     }
 
@@ -304,6 +308,8 @@ mod tests {
                 }
                 let beside = Beside {
                     delay_based: Rate::from_bps(delay_based),
+                    target: Rate::ZERO,
+                    rtt: Span::ZERO,
                     acked: acked.map(Rate::from_bps),
                     limited: lost % 7 == 0,
                 };

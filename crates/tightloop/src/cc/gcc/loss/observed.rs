@@ -99,7 +99,11 @@ impl Observations {
                 lost -= weight * seen.lost;
             }
         }
-        if size > 0.0 { (lost / size).max(0.0) } else { 0.0 }
+        if size > 0.0 {
+            (lost / size).max(0.0)
+        } else {
+            0.0
+        }
     }
 
     fn usual_sending(&self) -> Rate {

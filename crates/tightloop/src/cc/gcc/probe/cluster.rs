@@ -169,7 +169,10 @@ mod tests {
         clusters.on_timeout(now);
         assert_eq!((clusters.rate(), clusters.next_timeout()), (None, None));
         let of = |number| clusters.of(number).map(|probe| probe.cluster);
-        assert_eq!([1, 2, 6, 7, 16, 17].map(of), [None, Some(0), Some(0), Some(1), Some(1), None]);
+        assert_eq!(
+            [1, 2, 6, 7, 16, 17].map(of),
+            [None, Some(0), Some(0), Some(1), Some(1), None]
+        );
     }
 
     #[test]

@@ -109,7 +109,10 @@ impl Tally {
         if sending > LONGEST || receiving > LONGEST {
             return None;
         }
-        let sent = self.bytes.saturating_sub(self.last_sent_size).per(sending)?;
+        let sent = self
+            .bytes
+            .saturating_sub(self.last_sent_size)
+            .per(sending)?;
         let received = self.bytes.saturating_sub(self.first_arrived_size);
         let received = received.per(receiving)?;
         if received > sent * FASTEST {
@@ -136,7 +139,12 @@ mod tests {
         (
             "one cluster",
             5_000,
-            &[(0, 1000, 0, 10), (0, 1000, 10, 20), (0, 1000, 20, 30), (0, 1000, 30, 40)],
+            &[
+                (0, 1000, 0, 10),
+                (0, 1000, 10, 20),
+                (0, 1000, 20, 30),
+                (0, 1000, 30, 40),
+            ],
             800_000,
         ),
         (
@@ -148,7 +156,13 @@ mod tests {
         (
             "too few bytes",
             6_000,
-            &[(0, 800, 0, 10), (0, 800, 10, 20), (0, 800, 20, 30), (0, 800, 30, 40), (0, 800, 40, 50)],
+            &[
+                (0, 800, 0, 10),
+                (0, 800, 10, 20),
+                (0, 800, 20, 30),
+                (0, 800, 30, 40),
+                (0, 800, 40, 50),
+            ],
             0,
         ),
         (
@@ -167,25 +181,45 @@ mod tests {
         (
             "fast receive",
             5_000,
-            &[(0, 1000, 0, 15), (0, 1000, 10, 30), (0, 1000, 20, 35), (0, 1000, 30, 40)],
+            &[
+                (0, 1000, 0, 15),
+                (0, 1000, 10, 30),
+                (0, 1000, 20, 35),
+                (0, 1000, 30, 40),
+            ],
             800_000,
         ),
         (
             "too fast receive",
             5_000,
-            &[(0, 1000, 0, 19), (0, 1000, 10, 22), (0, 1000, 20, 25), (0, 1000, 40, 27)],
+            &[
+                (0, 1000, 0, 19),
+                (0, 1000, 10, 22),
+                (0, 1000, 20, 25),
+                (0, 1000, 40, 27),
+            ],
             0,
         ),
         (
             "slow receive",
             5_000,
-            &[(0, 1000, 0, 10), (0, 1000, 10, 40), (0, 1000, 20, 70), (0, 1000, 30, 85)],
+            &[
+                (0, 1000, 0, 10),
+                (0, 1000, 10, 40),
+                (0, 1000, 20, 70),
+                (0, 1000, 30, 85),
+            ],
             304_000,
         ),
         (
             "burst receive",
             5_000,
-            &[(0, 1000, 0, 50), (0, 1000, 10, 50), (0, 1000, 20, 50), (0, 1000, 40, 50)],
+            &[
+                (0, 1000, 0, 50),
+                (0, 1000, 10, 50),
+                (0, 1000, 20, 50),
+                (0, 1000, 40, 50),
+            ],
             0,
         ),
         (
@@ -203,13 +237,23 @@ mod tests {
         (
             "the first packet received is not counted",
             5_000,
-            &[(0, 1500, 0, 10), (0, 1000, 10, 20), (0, 1000, 20, 30), (0, 1000, 30, 40)],
+            &[
+                (0, 1500, 0, 10),
+                (0, 1000, 10, 20),
+                (0, 1000, 20, 30),
+                (0, 1000, 30, 40),
+            ],
             760_000,
         ),
         (
             "first cluster, four packets",
             5_000,
-            &[(0, 1000, 0, 10), (0, 1000, 10, 20), (0, 1000, 20, 30), (0, 1000, 40, 60)],
+            &[
+                (0, 1000, 0, 10),
+                (0, 1000, 10, 20),
+                (0, 1000, 20, 30),
+                (0, 1000, 40, 60),
+            ],
             456_000,
         ),
         (
@@ -278,7 +322,10 @@ mod tests {
     fn the_references_clusters_give_the_references_rates() {
         for (name, bytes, packets, expected) in REFERENCE {
             let found = last_estimate(5, *bytes, packets.iter().copied());
-            assert!(found.abs_diff(*expected) <= 10, "{name}: {found} against {expected}");
+            assert!(
+                found.abs_diff(*expected) <= 10,
+                "{name}: {found} against {expected}"
+            );
         }
         let large = (0..25).map(|nth| (0, 12_500, nth, 5 + nth));
         let found = last_estimate(30, 312_500, large);

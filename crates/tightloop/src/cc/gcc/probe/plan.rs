@@ -183,11 +183,23 @@ mod tests {
         let mut plan = Plan::new(START, Some(Rate::from_mbps(5)), false);
         assert_eq!(asked(|p| plan.on_start(at(0), p)), [900, 1_800]);
         assert_eq!(asked(|p| plan.on_start(at(1), p)), NONE);
-        assert_eq!(asked(|p| plan.on_estimate(at(90), Rate::from_kbps(880), p)), NONE);
+        assert_eq!(
+            asked(|p| plan.on_estimate(at(90), Rate::from_kbps(880), p)),
+            NONE
+        );
         // 70 % of 1800 are 1260.
-        assert_eq!(asked(|p| plan.on_estimate(at(100), Rate::from_kbps(1_700), p)), [3_400]);
-        assert_eq!(asked(|p| plan.on_estimate(at(200), Rate::from_kbps(3_300), p)), [5_000]);
-        assert_eq!(asked(|p| plan.on_estimate(at(300), Rate::from_kbps(5_000), p)), NONE);
+        assert_eq!(
+            asked(|p| plan.on_estimate(at(100), Rate::from_kbps(1_700), p)),
+            [3_400]
+        );
+        assert_eq!(
+            asked(|p| plan.on_estimate(at(200), Rate::from_kbps(3_300), p)),
+            [5_000]
+        );
+        assert_eq!(
+            asked(|p| plan.on_estimate(at(300), Rate::from_kbps(5_000), p)),
+            NONE
+        );
         assert_eq!(plan.next_timeout(), None);
     }
 
@@ -197,7 +209,10 @@ mod tests {
         assert_eq!(asked(|p| plan.on_start(at(0), p)), [900, 1_800]);
         assert_eq!(plan.next_timeout(), Some(at(1_000)));
         assert_eq!(asked(|p| plan.on_timeout(at(1_000), p)), NONE);
-        assert_eq!(asked(|p| plan.on_estimate(at(1_001), Rate::from_kbps(1_700), p)), NONE);
+        assert_eq!(
+            asked(|p| plan.on_estimate(at(1_001), Rate::from_kbps(1_700), p)),
+            NONE
+        );
     }
 
     #[test]
@@ -225,9 +240,17 @@ mod tests {
         asked(|p| plan.on_estimate(at(500), Rate::from_kbps(1_000), p));
         asked(|p| plan.on_timeout(at(1_000), p));
         asked(|p| plan.on_estimate(at(10_000), Rate::from_kbps(600), p));
-        assert_eq!(asked(|p| plan.on_recovery(at(11_000), p)), NONE, "not limited");
+        assert_eq!(
+            asked(|p| plan.on_recovery(at(11_000), p)),
+            NONE,
+            "not limited"
+        );
         plan.set_limited(at(11_000), Some(at(11_000)));
         assert_eq!(asked(|p| plan.on_recovery(at(11_500), p)), [850]);
-        assert_eq!(asked(|p| plan.on_recovery(at(12_000), p)), NONE, "so soon again");
+        assert_eq!(
+            asked(|p| plan.on_recovery(at(12_000), p)),
+            NONE,
+            "so soon again"
+        );
     }
 }
