@@ -22,7 +22,8 @@
 //!   A ·= 1.08^Δt, or near the last capacity A += half a packet per response
 //!   time; never above 1.5·R + 10 kbit/s
 //! - R: samples over 150 ms, each weighed by its distance from the estimate
-//! - losses: the likeliest inherent loss and bandwidth explain them
+//! - losses: of a few pairs of inherent loss and bandwidth the one that best
+//!   explains them; other rules are settings, see [`LossRule`]
 //! - probes: at 3 and 6 times the first rate, then at twice what was found while
 //!   that is at least 0.7 of what was tried; after a large drop at 0.85 of the
 //!   rate before. A result replaces A
@@ -101,11 +102,11 @@ pub struct Params {
     pub window: usize,
     /// Packets leave at this many times the target. [AlphaRTC] network control: 2.5.
     pub pacing_factor: f64,
-    /// What losses mean. [Str0m]: the likeliest link.
+    /// What losses mean. [Str0m] loss controller: the likeliest link.
     pub loss: LossRule,
-    /// Send probes at all. [AlphaRTC]: yes.
+    /// Send probes at all. [AlphaRTC] probe controller: yes.
     pub probes: bool,
-    /// Probe every 5 s while the application is the limit. [AlphaRTC]: WebRTC
+    /// Probe every 5 s while the application is the limit. [AlphaRTC] probe controller: WebRTC
     /// does so for shared screens, not for cameras.
     pub periodic_probes: bool,
 }

@@ -7,6 +7,7 @@
 
 #![allow(clippy::disallowed_macros)] // People read the numbers with --nocapture.
 
+use tightloop::units::{count, float};
 use trial::{Seen, video};
 
 mod arrivals;
@@ -134,14 +135,14 @@ fn beside_tcp_it_leaves_room() {
     between("after 10 s", seen.target(9.99), 50.0, 750.0);
 }
 
-/// Four bursts of TCP, 2 s each, 20 s apart, into 25 packets of queue: what
+/// Four bursts of TCP, 2 s each, 20 s apart, into 25 packets of 1000 bytes: what
 /// arrives on average, in kbit/s.
-fn across_bursts(rule: &str) -> f64 {
+fn across_bursts(rule: &str, seed: u64) -> f64 {
     let burst = |start: u64| {
         let stop = start + 2;
         format!(
-            "[[flow]]\ncc = \"cubic\"\ntraffic = {{ bulk = {{}} }}\n\
-             start = \"{start} s\"\nstop = \"{stop} s\"\n\
+            "[[flow]]\ncc = {{ name = \"cubic\", hystart = false }}\n\
+             traffic = {{ bulk = {{}} }}\nstart = \"{start} s\"\nstop = \"{stop} s\"\n\
              path = {{ links = [\"bottleneck\"], back = [\"return\"] }}\n"
         )
     };
@@ -150,16 +151,25 @@ fn across_bursts(rule: &str) -> f64 {
     let seen = video(queue, 100, 98)
         .flow("retransmit = false\nfeedback = { interval = \"50 ms\" }")
         .cc(&format!("loss = \"{rule}\""))
+        .more("[packet]\nmtu = \"1000 B\"\n")
         .more(&bursts)
+        .seed(seed)
         .run();
     seen.rate(0.0, 98.0)
 }
 
 #[test]
 fn bursts_of_tcp_are_recovered_from() {
-    between("likelihood", across_bursts("likelihood"), 750.0, 1_000.0);
-    between("balance", across_bursts("balance"), 750.0, 1_000.0);
-    between("draft", across_bursts("draft"), 400.0, 650.0);
+    let median = |rule| {
+        let mut rates: Vec<f64> = (1..=11).map(|seed| across_bursts(rule, seed)).collect();
+        rates.sort_by(f64::total_cmp);
+        rates[5]
+    };
+    // The reference's bound where losses are judged as they are today. Where they
+    // are judged by the rule of old it has at most 650, against a TCP that sends
+    // its window every 200 ms at once; against ours the delay decides, not losses.
+    between("likelihood", median("likelihood"), 750.0, 1_000.0);
+    between("draft", median("draft"), 650.0, 850.0);
 }
 
 #[test]
@@ -208,12 +218,13 @@ fn the_first_probes_find_the_link_in_a_second() {
     let seen = video("rate = \"2 Mbit/s\"", 25, 5).run();
     println!("  {:.0?}", probes(&seen));
     between("with probes", seen.target(1.0), 1_700.0, 2_000.0);
-    assert_eq!(probes(&seen)[..2], [900.0, 1_800.0]);
+    between("first", probes(&seen)[0], 899.0, 901.0);
+    between("second", probes(&seen)[1], 1_799.0, 1_801.0);
     let seen = video("rate = \"2 Mbit/s\"", 25, 5)
         .cc("probes = false")
         .run();
     between("without", seen.target(1.0), 300.0, 350.0);
-    assert_eq!(probes(&seen), [] as [f64; 0]);
+    assert!(probes(&seen).is_empty(), "{:?}", probes(&seen));
 }
 
 #[test]
@@ -228,7 +239,8 @@ fn a_limited_application_is_probed_for_only_where_asked() {
     // At most every 5 s, at twice the target or the limit.
     let late = probed.probes(5.0, 30.0);
     println!("  {late:.0?}");
-    between("probes", late.len() as f64, 3.0, 5.0);
+    between("probes", float(count(late.len())), 3.0, 5.0);
     between("in ALR", probed.gauge("in_alr", 29.0), 1.0, 1.0);
-    assert_eq!(run(false).probes(5.0, 30.0), [] as [f64; 0]);
+    let unasked = run(false).probes(5.0, 30.0);
+    assert!(unasked.is_empty(), "{unasked:?}");
 }

@@ -12,9 +12,10 @@ use crate::units::{Bytes, Span};
 
 const WINDOW: usize = 20;
 
+/// Rounded, as the reference's times are.
 fn whole_millis(at: Time) -> Time {
-    let milli = Span::from_millis(1).as_nanos();
-    let millis = at.since_epoch().as_nanos() / milli;
+    let milli = Span::from_millis(1);
+    let millis = (at.since_epoch() + milli / 2).as_nanos() / milli.as_nanos();
     Time::ZERO + Span::from_millis(millis)
 }
 
@@ -130,7 +131,9 @@ fn the_trend_ends_in_the_references_states_and_stays() {
         let mut trend = Trend::new(WINDOW);
         let received = |nth: i64| {
             let after = Span::from_millis(nth * 20) * factor;
-            whole_millis(Time::from_millis(987_654_321) + after).on_clock(Span::ZERO, 0)
+            let whole =
+                after - Span::from_nanos(after.as_nanos() % Span::from_millis(1).as_nanos());
+            (Time::from_millis(987_654_321) + whole).on_clock(Span::ZERO, 0)
         };
         let mut states = vec![Usage::Normal];
         for nth in 1..25 {
