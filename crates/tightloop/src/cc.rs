@@ -21,13 +21,14 @@ use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 pub mod copa;
 pub mod cubic;
 pub mod fixed;
+pub mod gcc;
 mod hystart;
 #[cfg(test)]
 mod pipe;
 pub mod sqp;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP];
+pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP, gcc::GCC];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a
