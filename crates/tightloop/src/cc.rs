@@ -24,10 +24,12 @@ pub mod fixed;
 mod hystart;
 #[cfg(test)]
 mod pipe;
+pub mod rocc;
 pub mod sqp;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP];
+pub const ALGORITHMS: &[Algorithm] =
+    &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP, rocc::ROCC];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a
