@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
-pub use crate::settings::{Params, SettingError, settings, written};
+pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod copa;
