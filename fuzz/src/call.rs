@@ -109,6 +109,7 @@ impl Call {
                 framing: packet.framing(),
                 feedback_delay: Span::ZERO,
                 retransmit: true,
+                latency_budget: sender::LATENCY_BUDGET,
                 ecn: Ecn::Ect0,
                 slack: Span::ZERO,
                 start: Time::ZERO,

@@ -191,6 +191,9 @@ impl Digest {
                 .packet(&packet)
                 .number(size.get())
                 .byte(by as u8),
+            Event::KeyWanted { flow, frame } => {
+                self.byte(19).number(flow.0.into()).number(frame.0.into())
+            }
             Event::Timeout { flow, path } => self.byte(16).number(flow.0.into()).byte(path.0),
             Event::Control {
                 flow,

@@ -338,6 +338,14 @@ pub enum Event {
         /// The frame.
         frame: FrameId,
     },
+    /// The decoder has waited too long for a frame that others refer to: the
+    /// receiver asks for one that can be decoded alone.
+    KeyWanted {
+        /// The flow.
+        flow: FlowId,
+        /// The newest frame seen: a newer one is asked for.
+        frame: FrameId,
+    },
     /// The sender learnt that a packet had arrived.
     Acked {
         /// Its name.

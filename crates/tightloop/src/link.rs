@@ -47,7 +47,7 @@
 //! ```
 
 use crate::event::{Cause, Event, FlowId, LinkId, Log};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Span, Time, earlier};
 
 mod advance;
 pub mod alphartc;
@@ -300,14 +300,6 @@ impl<P: Packet> Verdicts<P> for Judge<'_, '_> {
             link: self.id,
             packet: packet.id(),
         });
-    }
-}
-
-#[inline]
-fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }
 

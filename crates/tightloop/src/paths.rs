@@ -31,10 +31,19 @@ pub struct Queued {
     pub size: Bytes,
     /// When its content was captured; for bulk data, when it was queued.
     pub captured: Time,
-    /// It belongs to a frame that can be decoded alone.
-    pub key: bool,
+    /// How many frames back the one lies that its frame refers to; zero where it
+    /// can be decoded alone.
+    pub refers: u16,
     /// The path on which an earlier copy was lost.
     pub lost_on: Option<PathId>,
+}
+
+impl Queued {
+    /// True for a part of a frame that can be decoded alone.
+    #[must_use]
+    pub const fn is_key(&self) -> bool {
+        self.kind.fragment().is_some() && self.refers == 0
+    }
 }
 
 /// A path, as a scheduler sees it.
@@ -134,7 +143,7 @@ mod tests {
             payload: Bytes::new(1444),
             size: Bytes::new(1500),
             captured: Time::ZERO,
-            key: false,
+            refers: 0,
             lost_on: None,
         }
     }

@@ -200,6 +200,9 @@ pub struct Flow {
     /// Send lost fragments of frames again.
     #[serde(default = "yes")]
     pub retransmit: bool,
+    /// Not those of frames captured longer ago than this.
+    #[serde(default = "latency_budget")]
+    pub latency_budget: Span,
     /// Mark its packets ECN-capable.
     #[serde(default)]
     pub ecn: bool,
@@ -213,6 +216,10 @@ pub struct Flow {
 
 fn single() -> Named {
     Named::plain("single")
+}
+
+const fn latency_budget() -> Span {
+    sender::LATENCY_BUDGET
 }
 
 const fn yes() -> bool {
@@ -332,6 +339,20 @@ pub fn unknown_name<'a>(
     }
 }
 
+/// Builds an encoder of real pictures for a flow; `None` where the name is not
+/// known.
+pub type NewEncoder<'a> =
+    dyn Fn(FlowId, &str, &VideoStart) -> Option<Result<Box<dyn video::Encoder>, SettingError>> + 'a;
+
+/// What a scenario names and does not hold.
+#[expect(missing_debug_implementations, reason = "two functions")]
+pub struct Supplies<'a> {
+    /// Finds the traces that links name.
+    pub traces: &'a dyn Fn(&str) -> Option<Arc<Trace>>,
+    /// Builds the encoders that are none of [`ENCODERS`].
+    pub encoders: &'a NewEncoder<'a>,
+}
+
 /// A scenario turned into a world.
 #[derive(Debug)]
 pub struct Built {
@@ -390,12 +411,24 @@ impl Scenario {
         &self,
         traces: &dyn Fn(&str) -> Option<Arc<Trace>>,
     ) -> Result<Built, ScenarioError> {
+        self.build_with(&Supplies {
+            traces,
+            encoders: &|_, _, _| None,
+        })
+    }
+
+    /// Builds the world with traces and encoders from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scenario::build`].
+    pub fn build_with(&self, supplies: &Supplies<'_>) -> Result<Built, ScenarioError> {
         self.check()?;
         let mut world = World::new();
         let links: Vec<String> = self.link.keys().cloned().collect();
         for (id, (name, settings)) in (0..).zip(&self.link) {
             let link = settings
-                .build(LinkId(id), name, self.seed, traces)
+                .build(LinkId(id), name, self.seed, supplies.traces)
                 .map_err(ScenarioError::at(format!("link.{name}")))?;
             world.add_link(link);
         }
@@ -404,6 +437,7 @@ impl Scenario {
         for (id, flow) in (0..).zip(&self.flow) {
             let builder = FlowBuilder {
                 scenario: self,
+                supplies,
                 flow,
                 id: FlowId(id),
                 key: format!("flow.{id}"),
@@ -495,6 +529,7 @@ impl Flow {
             stop: None,
             feedback: feedback::Settings::default(),
             retransmit: true,
+            latency_budget: sender::LATENCY_BUDGET,
             ecn: false,
             wake_jitter: Span::ZERO,
             clock: None,
@@ -516,6 +551,7 @@ fn ppb(ppm: f64) -> i64 {
 
 struct FlowBuilder<'a> {
     scenario: &'a Scenario,
+    supplies: &'a Supplies<'a>,
     flow: &'a Flow,
     id: FlowId,
     key: String,
@@ -600,6 +636,7 @@ impl FlowBuilder<'_> {
             framing,
             feedback_delay: flow.feedback.longest_wait(),
             retransmit: flow.retransmit,
+            latency_budget: flow.latency_budget,
             ecn: if flow.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             slack: flow.wake_jitter,
             start: flow.start,
@@ -607,10 +644,12 @@ impl FlowBuilder<'_> {
         };
         let application = self.application(source)?;
         let sender = Sender::new(settings, controllers, scheduler, application);
+        let sender: Box<dyn Endpoint> = Box::new(sender);
         Ok(if flow.wake_jitter.is_positive() {
-            Box::new(Late::new(sender, flow.wake_jitter, self.stream("wake")))
+            let late = Late::new(sender, flow.wake_jitter, self.stream("wake"));
+            Box::new(late)
         } else {
-            Box::new(sender)
+            sender
         })
     }
 
@@ -656,12 +695,16 @@ impl FlowBuilder<'_> {
         let rate_control = (kind.new)(&start(&settings.rate_control, "rate_control"))
             .map_err(ScenarioError::at(self.key("video.rate_control")))?;
         let name = &settings.encoder.name;
-        let Some(kind) = ENCODERS.iter().find(|kind| kind.name == name) else {
+        let start = start(&settings.encoder, "encoder");
+        let encoder = match video::encoder(name) {
+            Some(kind) => Some((kind.new)(&start)),
+            None => (self.supplies.encoders)(self.id, name, &start),
+        };
+        let Some(encoder) = encoder else {
             let known = ENCODERS.iter().map(|kind| kind.name);
             return self.fail("video.encoder", unknown_name("encoder", name, known));
         };
-        let encoder: Box<dyn video::Encoder> = (kind.new)(&start(&settings.encoder, "encoder"))
-            .map_err(ScenarioError::at(self.key("video.encoder")))?;
+        let encoder = encoder.map_err(ScenarioError::at(self.key("video.encoder")))?;
         Ok(Application::Video(Box::new(Video::new(
             source,
             rate_control,

@@ -976,6 +976,16 @@ impl FromStr for Bytes {
     }
 }
 
+/// The earlier of two moments, where there are any.
+#[must_use]
+#[inline]
+pub fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -9,8 +9,8 @@ use std::fmt;
 use dyn_clone::DynClone;
 use serde::de::DeserializeOwned;
 
-use crate::cc::{Control, Params, PathState, SettingError, settings};
-use crate::event::FrameId;
+use crate::cc::{Control, Feedback, Params, PathState, SettingError, settings};
+use crate::event::{FrameId, PathId};
 use crate::paths::PathView;
 use crate::rng::Stream;
 use crate::units::{Bytes, Rate, Span, Time};
@@ -103,12 +103,15 @@ pub struct Encoded {
 }
 
 /// Turns frames into bytes.
-pub trait Encoder: DynClone + fmt::Debug + Send {
-    /// Encodes one frame.
+pub trait Encoder: fmt::Debug + Send {
+    /// Encodes one frame. A frame that is not decodable alone refers to the one
+    /// encoded before it.
     fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded;
-}
 
-dyn_clone::clone_trait_object!(Encoder);
+    /// A copy that goes on from the same state, or `None` where that cannot be:
+    /// real codecs cannot.
+    fn fork(&self) -> Option<Box<dyn Encoder>>;
+}
 
 /// What a rate control may look at.
 #[derive(Clone, Copy, Debug)]
@@ -133,21 +136,65 @@ pub struct SenderView<'a> {
 pub enum Verdict {
     /// Encode it so.
     Encode(Order),
+    /// Encode it twice, and keep the larger result that fits. Only an encoder
+    /// that can be forked can; with any other, as where neither fits, the frame
+    /// is left out.
+    Choose(Candidates),
     /// Leave it out.
     Skip,
 }
 
+/// Two ways to encode a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// Both orders.
+    pub orders: [Order; 2],
+    /// The most payload bytes that will do.
+    pub limit: Bytes,
+    /// An earlier frame to refer to, in place of the one encoded last.
+    pub refers_to: Option<FrameId>,
+}
+
 /// Decides what the encoder does with what the network bears.
 pub trait RateControl: DynClone + fmt::Debug + Send {
-    /// A frame was captured: encode it, how large, or skip it?
+    /// A frame was captured: encode it, how large, or skip it? The sender turns
+    /// an order into one for a key frame where the first frame or the receiver's
+    /// decoder needs it.
     fn on_capture(&mut self, now: Time, frame: &Frame, view: &SenderView<'_>) -> Verdict;
 
     /// What the encoder made of it.
     fn on_encoded(&mut self, _now: Time, _encoded: &Encoded, _order: &Order) {}
 
-    /// Changes what the controller allows before the pacer obeys it.
+    /// A frame's first packet is the next to leave on its path.
+    fn on_head(&mut self, _now: Time, _frame: FrameId) {}
+
+    /// A frame's last packet left, all of them sent for the first time.
+    fn on_sent(&mut self, _now: Time, _frame: FrameId) {}
+
+    /// Everything encoded has left. `held` is the newest frame captured, where it
+    /// was skipped: an order encodes it now.
+    fn on_drained(
+        &mut self,
+        _now: Time,
+        _held: Option<&Frame>,
+        _view: &SenderView<'_>,
+    ) -> Option<Order> {
+        None
+    }
+
+    /// News on a path, told to its controller already.
+    fn on_feedback(&mut self, _now: Time, _path: PathId, _feedback: &Feedback<'_>) {}
+
+    /// Changes what the controller allows before the pacer obeys it. Asked again
+    /// after every capture, feedback and timeout.
     fn shape(&self, control: Control, _path: &PathState) -> Control {
         control
+    }
+
+    /// Whether filler may leave at this moment, where [`Control::floor`] asks for
+    /// any.
+    fn fills(&self, _at: Time) -> bool {
+        true
     }
 
     /// Inner quantities, by the names of the paper.

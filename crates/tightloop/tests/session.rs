@@ -205,12 +205,19 @@ fn lost_fragments_are_sent_again_until_frames_are_whole() {
         let events = run(flow, &format!("{LINK}\nloss = 0.02"), "");
         number(&events, |event| matches!(event, Event::Shown { .. }))
     };
+    let independent = "video.playout.independent = true";
     let with = shown(flow);
     let without = shown(&format!("{flow}\nretransmit = false"));
-    // 12 packets a frame: .98^12 = 78 % arrive whole; a frame that needs 60 ms
-    // more comes after newer ones were shown.
-    assert!((430..=510).contains(&without), "{without} of 600 shown");
-    assert!(with >= without, "{with} against {without}");
+    let alone = shown(&format!("{flow}\nretransmit = false\n{independent}"));
+    // 12 packets a frame: .98^12 = 78 % arrive whole.
+    assert!((430..=510).contains(&alone), "{alone} of 600 shown");
+    // A lost frame takes those with it that refer to it, until a key frame comes
+    // some 260 ms later; the next loss comes after 75 ms already.
+    assert!((60..=160).contains(&without), "{without} of 600 shown");
+    // Sent again, it holds up what follows for a round trip and a few packets,
+    // 2.6 frames: .78^3.6 = 41 % are shown at once, and each of the 22 % that come
+    // late is shown itself or brings a newer one.
+    assert!((340..=420).contains(&with), "{with} of 600 shown");
 }
 
 #[test]
@@ -367,5 +374,55 @@ fn runs_that_would_never_pass_an_instant_are_refused() {
     assert!(
         unlimited.contains("flow.0.cc: ") && unlimited.contains("`window`"),
         "{unlimited}"
+    );
+}
+
+/// What a viewer sees of a video over a link that loses packets for good: the
+/// times at which frames were shown, and how many key frames were made.
+fn viewing(playout: &str) -> (Vec<Time>, u64, u64) {
+    let flow = format!(
+        r#"cc = {{ name = "fixed", target = "4 Mbit/s" }}
+        retransmit = false
+        video.source.fps = 60
+        video.playout = {playout}"#
+    );
+    let events = run(&flow, &format!("{LINK}\nloss = 0.003"), "");
+    let shown = |(at, event): &(Time, Event)| match event {
+        Event::Shown { .. } => Some(*at),
+        _ => None,
+    };
+    let keys = number(&events, |event| {
+        matches!(event, Event::Encoded { key: true, .. })
+    });
+    let asked = number(&events, |event| matches!(event, Event::KeyWanted { .. }));
+    (events.iter().filter_map(shown).collect(), keys, asked)
+}
+
+#[test]
+fn a_key_frame_brings_a_broken_picture_back() {
+    let (shown, keys, asked) = viewing("{}");
+    let freeze = shown.windows(2).map(|pair| pair[1] - pair[0]).max();
+    // The patience of 200 ms, a round trip, and the frame interval.
+    let freeze = freeze.expect("many frames");
+    let expected = Span::from_millis(200)..Span::from_millis(600);
+    assert!(expected.contains(&freeze), "{freeze}");
+    assert!((2..40).contains(&asked), "{asked}");
+    assert!((2..=asked + 1).contains(&keys), "{keys} for {asked}");
+    // Without asking, the first loss is the end.
+    let (silent, keys, asked) = viewing("{ ask_for_key = false }");
+    assert_eq!((keys, asked), (1, 0));
+    assert!(
+        silent.len() * 2 < shown.len(),
+        "{} of {}",
+        silent.len(),
+        shown.len()
+    );
+    // Were every frame decodable alone, only frames with a hole would be missing.
+    let (independent, ..) = viewing("{ independent = true }");
+    assert!(independent.len() > shown.len(), "{}", independent.len());
+    assert!(
+        independent.len() > 570 && independent.len() < 600,
+        "{}",
+        independent.len()
     );
 }

@@ -226,6 +226,10 @@ impl<F: FnMut(Field, Cell)> Telling<'_, F> {
                 self.frame(flow, frame);
                 "shown"
             }
+            Event::KeyWanted { flow, frame } => {
+                self.frame(flow, frame);
+                "key wanted"
+            }
             Event::Acked {
                 packet,
                 size,

@@ -211,6 +211,10 @@ impl Row {
                 flow: self.flow()?,
                 frame: self.frame()?,
             },
+            "key wanted" => Event::KeyWanted {
+                flow: self.flow()?,
+                frame: self.frame()?,
+            },
             "acked" => Event::Acked {
                 packet: self.packet()?,
                 size: self.size()?,

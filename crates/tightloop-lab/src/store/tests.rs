@@ -111,6 +111,7 @@ fn examples() -> Vec<(Time, Event)> {
         },
         Event::Completed { flow, frame },
         Event::Shown { flow, frame },
+        Event::KeyWanted { flow, frame },
         acked(Some(Span::from_millis(40)), false),
         acked(None, true),
         lost(LostBy::Packets),

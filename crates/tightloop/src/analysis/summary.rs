@@ -185,7 +185,10 @@ impl Summary {
                 self.flow(flow)?.frames.shown(at, frame, counts);
             }
             Event::Timeout { flow, .. } => self.flow(flow)?.timeout(at),
-            Event::Clock { .. } | Event::Control { .. } | Event::Gauge { .. } => {}
+            Event::KeyWanted { .. }
+            | Event::Clock { .. }
+            | Event::Control { .. }
+            | Event::Gauge { .. } => {}
         }
         Some(())
     }

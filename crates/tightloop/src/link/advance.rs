@@ -1,9 +1,9 @@
 //! What a link does by itself as time goes on, at logical instants.
 
 use super::trace::{DEVICE_HEADER, FULL_PACKET, OPPORTUNITY};
-use super::{Judge, Link, Packet, Service, earlier, left};
+use super::{Judge, Link, Packet, Service, left};
 use crate::event::{Event, Log};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Time, earlier};
 
 impl<P: Packet> Link<P> {
     /// Brings the link up to `now`, which is nearly always no work at all.

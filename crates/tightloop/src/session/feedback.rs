@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::wire::{Arrived, Message};
 use crate::cc::Report;
-use crate::event::{Ecn, PathId};
+use crate::event::{Ecn, FrameId, PathId};
 use crate::units::{RemoteTime, Span, Time};
 
 /// Ranges told in each message, the highest first. [RFC9000] §13.2.3 leaves
@@ -160,6 +160,7 @@ impl Feedback {
         &mut self,
         now: Time,
         remote: RemoteTime,
+        key_wanted: Option<FrameId>,
         report: impl FnOnce() -> Option<Report>,
     ) -> Option<&Message> {
         if !self.ready {
@@ -180,6 +181,7 @@ impl Feedback {
             self.message.ranges.extend_from_slice(&self.ranges);
         }
         self.message.now = remote;
+        self.message.key_wanted = key_wanted;
         self.message.report = report();
         self.ready = false;
         self.waiting_since = None;
@@ -260,13 +262,15 @@ mod tests {
     }
 
     fn numbers(feedback: &mut Feedback, now: Time) -> Option<Vec<u64>> {
-        let told = feedback.take(now, remote(now), || None).map(|message| {
-            message
-                .arrived
-                .iter()
-                .map(|arrived| arrived.number)
-                .collect()
-        });
+        let told = feedback
+            .take(now, remote(now), None, || None)
+            .map(|message| {
+                message
+                    .arrived
+                    .iter()
+                    .map(|arrived| arrived.number)
+                    .collect()
+            });
         if told.is_some() {
             feedback.on_sent();
         }
@@ -313,7 +317,7 @@ mod tests {
         let now = Time::from_millis(1);
         let told = |feedback: &mut Feedback, number, settled| {
             feedback.on_packet(now, number, settled, remote(now), Ecn::NotEct);
-            let message = feedback.take(now, remote(now), || None).expect("due");
+            let message = feedback.take(now, remote(now), None, || None).expect("due");
             message.ranges.to_vec()
         };
         assert_eq!(told(&mut feedback, 0, 0), []);

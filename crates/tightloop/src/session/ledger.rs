@@ -38,8 +38,8 @@ struct Record {
 pub struct Content {
     /// When it was captured.
     pub captured: Time,
-    /// Its frame can be decoded alone.
-    pub key: bool,
+    /// How many frames back the one lies that its frame refers to.
+    pub refers: u16,
 }
 
 /// The ledger of one path.

@@ -102,18 +102,15 @@ impl Receiver {
             return;
         };
         let flow = self.settings.flow;
-        let outcome = playout.on_fragment(now, fragment);
+        let outcome = playout.on_fragment(now, fragment, header.refers);
         if outcome.completed {
             log.emit(now, || Event::Completed {
                 flow,
                 frame: fragment.frame,
             });
         }
-        if outcome.shown {
-            log.emit(now, || Event::Shown {
-                flow,
-                frame: fragment.frame,
-            });
+        if let Some(frame) = outcome.shown {
+            log.emit(now, || Event::Shown { flow, frame });
         }
     }
 }
@@ -184,6 +181,12 @@ impl Endpoint for Receiver {
             while let Some((due, frame)) = playout.on_wake(now) {
                 log.emit(due, || Event::Shown { flow, frame });
             }
+            if let Some(frame) = playout.on_patience(now) {
+                log.emit(now, || Event::KeyWanted { flow, frame });
+                for path in &mut self.paths {
+                    path.feedback.ask();
+                }
+            }
         }
     }
 
@@ -195,7 +198,8 @@ impl Endpoint for Receiver {
             }
             let remote = self.settings.clock.read(now);
             let reporter = &mut path.reporter;
-            let Some(message) = path.feedback.take(now, remote, || {
+            let key_wanted = self.playout.as_ref().and_then(Playout::key_wanted);
+            let Some(message) = path.feedback.take(now, remote, key_wanted, || {
                 reporter
                     .as_mut()
                     .and_then(|reporter| reporter.report(remote))

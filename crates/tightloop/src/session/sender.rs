@@ -7,20 +7,25 @@ use super::pacer::Pacer;
 use super::wire::{Header, Message, MessageType, WireError, message_type};
 use super::{Buffer, Endpoint, Received, Transmit, packetize};
 use crate::cc::{Acked, Control, Controller, Feedback, Lost, PathState};
-use crate::event::{Direction, Ecn, Event, FlowId, Kind, Log, PacketId, PathId, SkippedBy};
+use crate::event::{Direction, Ecn, Event, FlowId, Kind, Log, PacketId, PathId};
 use crate::paths::{Choice, PathView, Queued, Scheduler};
 use crate::traffic::Traffic;
-use crate::units::{Bytes, Span, Time};
-use crate::video::source::Source;
-use crate::video::{Encoded, Encoder, Frame, Framing, RateControl, SenderView, Verdict};
+use crate::units::{Bytes, Span, Time, earlier};
+use crate::video::Framing;
+use path::Path;
+pub use video::Video;
+use video::{Coded, Outlook};
+
+mod path;
+mod video;
 
 /// A probe is due at least this often while packets are in flight. Ours: a call
 /// that comes back from an outage should notice within half a second.
 pub const LONGEST_PROBE_WAIT: Span = Span::from_millis(500);
 
-/// Lost fragments older than this are not sent again. [DelayBBR] keeps a send
-/// buffer of 500 ms.
-pub const SEND_MEMORY: Span = Span::from_millis(500);
+/// Lost fragments of frames older than this are not sent again, unless told
+/// otherwise. [DelayBBR] keeps a send buffer of 500 ms.
+pub const LATENCY_BUDGET: Span = Span::from_millis(500);
 
 /// Gauges are written to the log at most this often. Ours: finer than a frame.
 const GAUGE_INTERVAL: Span = Span::from_millis(10);
@@ -36,6 +41,8 @@ pub struct Settings {
     pub feedback_delay: Span,
     /// Send lost fragments of frames again.
     pub retransmit: bool,
+    /// Not those of frames older than this.
+    pub latency_budget: Span,
     /// The ECN field of data packets.
     pub ecn: Ecn,
     /// Lateness of wake-ups that the pacer may catch up with.
@@ -47,7 +54,7 @@ pub struct Settings {
 }
 
 /// Where the bytes come from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Application {
     /// Video frames.
     Video(Box<Video>),
@@ -55,86 +62,25 @@ pub enum Application {
     Traffic(Traffic),
 }
 
-/// A video application.
-#[derive(Clone, Debug)]
-pub struct Video {
-    source: Source,
-    rate_control: Box<dyn RateControl>,
-    encoder: Box<dyn Encoder>,
-    interval: Span,
-    /// Encoded frames that are not ready yet, in the order of capture.
-    pending: VecDeque<(Frame, Encoded, Bytes)>,
-}
+impl Application {
+    fn fork(&self) -> Option<Self> {
+        Some(match self {
+            Self::Video(video) => Self::Video(Box::new(video.fork()?)),
+            Self::Traffic(traffic) => Self::Traffic(traffic.clone()),
+        })
+    }
 
-impl Video {
-    /// Puts a source, a rate control and an encoder together.
-    #[must_use]
-    pub fn new(
-        source: Source,
-        rate_control: Box<dyn RateControl>,
-        encoder: Box<dyn Encoder>,
-        interval: Span,
-    ) -> Self {
-        Self {
-            source,
-            rate_control,
-            encoder,
-            interval,
-            pending: VecDeque::new(),
+    /// Whether filler may leave at this moment, where a floor asks for any.
+    fn fills(&self, at: Time) -> bool {
+        match self {
+            Self::Video(video) => video.rate_control.fills(at),
+            Self::Traffic(_) => true,
         }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Path {
-    id: PathId,
-    controller: Box<dyn Controller>,
-    /// What the controller asked for last.
-    asked: Control,
-    /// What holds: the controller's will as the rate control shaped it.
-    control: Control,
-    ledger: Ledger,
-    pacer: Pacer,
-    queue: VecDeque<Queued>,
-    backlog: Bytes,
-    /// Packets that may leave whatever the window and the pacer say.
-    probes: u32,
-    gauged: Time,
-}
-
-impl Path {
-    fn set_backlog(&mut self, backlog: Bytes) {
-        self.backlog = backlog;
-        self.ledger.set_backlog(backlog);
-    }
-
-    /// Pacer and window let a packet go now, if there is one.
-    fn is_open(&self, now: Time, mtu: Bytes) -> bool {
-        let size = self.queue.front().map_or(mtu, |front| front.size);
-        self.probes > 0 || (now >= self.pacer.next() && self.has_room(size))
-    }
-
-    /// Drops fragments from the front that waited to be sent again until their
-    /// frame was past saving: new frames must not wait behind them.
-    fn expire(&mut self, now: Time) {
-        while let Some(front) = self.queue.front()
-            && matches!(front.kind, Kind::Retransmit(_))
-            && now - front.captured > SEND_MEMORY
-        {
-            self.set_backlog(self.backlog - front.size);
-            self.queue.pop_front();
-        }
-    }
-
-    fn has_room(&self, size: Bytes) -> bool {
-        self.control
-            .window
-            .is_none_or(|window| self.ledger.in_flight() + size <= window)
     }
 }
 
 /// The sending half of a flow.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sender {
     settings: Settings,
     paths: Vec<Path>,
@@ -163,24 +109,20 @@ impl Sender {
         scheduler: Box<dyn Scheduler>,
         application: Application,
     ) -> Self {
-        let paths = (0..)
-            .zip(controllers)
-            .map(|(id, controller)| {
-                let control = controller.control();
-                Path {
-                    id: PathId(id),
-                    controller,
-                    asked: control,
-                    control,
-                    ledger: Ledger::new(settings.framing.mtu, settings.feedback_delay),
-                    pacer: Pacer::new(settings.slack),
-                    queue: VecDeque::new(),
-                    backlog: Bytes::ZERO,
-                    probes: 0,
-                    gauged: Time::ZERO,
-                }
-            })
-            .collect();
+        let mut application = application;
+        if let Application::Video(video) = &mut application {
+            video.flow = settings.flow;
+        }
+        let path = |(id, controller)| {
+            let ledger = Ledger::new(settings.framing.mtu, settings.feedback_delay);
+            let pacer = Pacer::new(settings.slack);
+            let mut path = Path::new(PathId(id), controller, ledger, pacer);
+            if let Application::Video(video) = &application {
+                path.control = video.rate_control.shape(path.asked, path.ledger.state());
+            }
+            path
+        };
+        let paths = (0..).zip(controllers).map(path).collect();
         Self {
             settings,
             paths,
@@ -222,25 +164,28 @@ impl Sender {
 
     fn refresh_views(&mut self) {
         self.views.clear();
-        self.views.extend(self.paths.iter().map(|path| PathView {
-            id: path.id,
-            control: path.control,
-            state: *path.ledger.state(),
-            next_send: path.pacer.next(),
-        }));
+        self.views.extend(self.paths.iter().map(Path::view));
     }
 
     /// A path's controller was called: its word may have changed.
     fn obey(&mut self, now: Time, at: usize, log: &mut Log<'_>) {
-        let mtu = self.mtu();
         let path = &mut self.paths[at];
         let asked = path.controller.control();
-        let control = match &self.application {
-            Application::Video(video) => video.rate_control.shape(asked, path.ledger.state()),
-            Application::Traffic(_) if asked == path.asked => return,
-            Application::Traffic(_) => asked,
-        };
+        if matches!(self.application, Application::Traffic(_)) && asked == path.asked {
+            return;
+        }
         path.asked = asked;
+        self.shape(now, at, log);
+    }
+
+    /// The controller's will, as the rate control shapes it, holds from now on.
+    fn shape(&mut self, now: Time, at: usize, log: &mut Log<'_>) {
+        let mtu = self.mtu();
+        let path = &mut self.paths[at];
+        let control = match &self.application {
+            Application::Video(video) => video.rate_control.shape(path.asked, path.ledger.state()),
+            Application::Traffic(_) => path.asked,
+        };
         if control != path.control {
             path.control = control;
             path.pacer
@@ -282,20 +227,27 @@ impl Sender {
         path.controller
             .on_feedback(now, feedback, path.ledger.state());
         self.scheduler.on_feedback(now, path.id, feedback);
+        if let Application::Video(video) = &mut self.application {
+            video.rate_control.on_feedback(now, path.id, feedback);
+        }
         let due = now >= path.gauged + GAUGE_INTERVAL;
         if due {
             path.gauged = now;
         }
         if due && log.on() {
             let (flow, id) = (self.settings.flow, path.id);
-            path.controller.inspect(&mut |name, value| {
+            let mut gauge = |name, value| {
                 log.emit(now, || Event::Gauge {
                     flow,
                     path: id,
                     name,
                     value,
                 });
-            });
+            };
+            path.controller.inspect(&mut gauge);
+            if let Application::Video(video) = &self.application {
+                video.rate_control.inspect(&mut gauge);
+            }
         }
         self.obey(now, at, log);
     }
@@ -312,7 +264,7 @@ impl Sender {
             let Some(fragment) = packet.kind.fragment() else {
                 continue;
             };
-            if now - content.captured > SEND_MEMORY {
+            if now - content.captured > self.settings.latency_budget {
                 continue;
             }
             let queued = Queued {
@@ -320,7 +272,7 @@ impl Sender {
                 payload: packet.size.saturating_sub(self.settings.framing.overhead),
                 size: packet.size,
                 captured: content.captured,
-                key: content.key,
+                refers: content.refers,
                 lost_on: Some(self.paths[at].id),
             };
             self.schedule(now, queued, true);
@@ -378,8 +330,13 @@ impl Sender {
         self.begun |= self.running;
         match &mut self.application {
             Application::Traffic(_) => self.run_traffic(now),
-            Application::Video(_) => {
-                self.capture(now, log);
+            Application::Video(video) => {
+                let due = video.next_capture().is_some_and(|due| due <= now);
+                if self.running && due {
+                    self.capture(now, log);
+                } else if video.next_ready().is_some_and(|ready| ready <= now) {
+                    self.refresh_views();
+                }
                 self.release(now, log);
             }
         }
@@ -403,7 +360,7 @@ impl Sender {
                 payload: size.saturating_sub(self.settings.framing.overhead),
                 size,
                 captured: now,
-                key: false,
+                refers: 0,
                 lost_on: None,
             };
             self.refresh_views();
@@ -417,75 +374,56 @@ impl Sender {
         waiting + self.paths.iter().map(|path| path.backlog).sum()
     }
 
+    /// How long the oldest packet not yet sent has waited since its capture.
+    fn oldest(&self, now: Time) -> Option<Span> {
+        let fronts = self.paths.iter().filter_map(|path| path.queue.front());
+        let ages = fronts.chain(self.waiting.front());
+        ages.map(|queued| now - queued.captured).max()
+    }
+
+    /// Frames that are due are captured, judged and encoded.
     fn capture(&mut self, now: Time, log: &mut Log<'_>) {
-        let flow = self.settings.flow;
-        if !self.running {
-            return;
-        }
-        self.refresh_views();
-        let backlog = self.backlog();
-        let oldest = self
-            .paths
-            .iter()
-            .filter_map(|path| path.queue.front())
-            .chain(self.waiting.front())
-            .map(|queued| now - queued.captured)
-            .max();
-        let Application::Video(video) = &mut self.application else {
-            return;
-        };
-        while video.source.next_capture().is_some_and(|due| due <= now) {
-            let Some(frame) = video.source.capture(now) else {
-                break;
-            };
-            log.emit(now, || Event::Captured {
-                flow,
-                frame: frame.id,
-            });
-            let view = SenderView {
-                frame_interval: video.interval,
-                framing: self.settings.framing,
-                backlog,
-                oldest,
-                max_rate: video.source.max_rate(now),
-                paths: &self.views,
-            };
-            let skipped = |by| Event::Skipped {
-                flow,
-                frame: frame.id,
-                by,
-            };
-            match video.rate_control.on_capture(now, &frame, &view) {
-                Verdict::Skip => log.emit(now, || skipped(SkippedBy::RateControl)),
-                Verdict::Encode(order) => {
-                    let encoded = video.encoder.encode(now, &frame, &order);
-                    video.rate_control.on_encoded(now, &encoded, &order);
-                    if encoded.size == Bytes::ZERO {
-                        log.emit(now, || skipped(SkippedBy::Encoder));
-                    } else {
-                        video.pending.push_back((frame, encoded, order.budget));
-                    }
-                }
-            }
+        self.with_video(now, log, Video::capture);
+        for at in 0..self.paths.len() {
+            self.shape(now, at, log);
         }
     }
 
-    /// Packetises frames that the encoder is done with.
+    /// Lets the video look at the session and act.
+    fn with_video(
+        &mut self,
+        now: Time,
+        log: &mut Log<'_>,
+        act: impl FnOnce(&mut Video, Time, &Outlook<'_>, &mut Log<'_>),
+    ) {
+        self.refresh_views();
+        let (backlog, oldest) = (self.backlog(), self.oldest(now));
+        if let Application::Video(video) = &mut self.application {
+            let outlook = Outlook {
+                framing: self.settings.framing,
+                backlog,
+                oldest,
+                paths: &self.views,
+            };
+            act(video, now, &outlook, log);
+        }
+    }
+
+    /// Packetises frames that the encoder is done with. `self.views` must be fresh.
     fn release(&mut self, now: Time, log: &mut Log<'_>) {
         loop {
             let Application::Video(video) = &mut self.application else {
                 return;
             };
-            if video
-                .pending
-                .front()
-                .is_none_or(|(_, encoded, _)| encoded.ready > now)
-            {
-                return;
-            }
-            let Some((frame, encoded, budget)) = video.pending.pop_front() else {
+            let Some(coded) = video.next_coded(now) else {
                 return;
             };
+            let Coded {
+                frame,
+                encoded,
+                budget,
+                refers,
+            } = coded;
             log.emit(now, || Event::Encoded {
                 flow: self.settings.flow,
                 frame: frame.id,
@@ -498,10 +436,39 @@ impl Sender {
             self.scheduler
                 .on_frame(now, framing.wire_of(encoded.size), packets, &self.views);
             for queued in
-                packetize::packets(frame.id, encoded.size, encoded.key, frame.captured, framing)
+                packetize::packets(frame.id, encoded.size, refers, frame.captured, framing)
             {
                 self.schedule(now, queued, false);
             }
+            self.tell_heads(now);
+        }
+    }
+
+    /// Tells the rate control which frames have come to the front of a queue.
+    fn tell_heads(&mut self, now: Time) {
+        if let Application::Video(video) = &mut self.application {
+            for path in &mut self.paths {
+                if let Some(frame) = path.new_head() {
+                    video.rate_control.on_head(now, frame);
+                }
+            }
+        }
+    }
+
+    /// A packet of the video left.
+    fn on_video_sent(&mut self, now: Time, kind: Kind, log: &mut Log<'_>) {
+        let Application::Video(video) = &mut self.application else {
+            return;
+        };
+        if let Kind::Video(fragment) = kind
+            && fragment.last()
+        {
+            video.rate_control.on_sent(now, fragment.frame);
+        }
+        self.tell_heads(now);
+        if kind.fragment().is_some() && self.backlog() == Bytes::ZERO {
+            self.with_video(now, log, Video::drained);
+            self.release(now, log);
         }
     }
 
@@ -514,7 +481,7 @@ impl Sender {
         if !probing && now < path.pacer.next() {
             return None;
         }
-        path.expire(now);
+        path.expire(now, self.settings.latency_budget);
         if let Some(front) = path.queue.front() {
             if !probing && !path.has_room(front.size) {
                 return None;
@@ -530,7 +497,7 @@ impl Sender {
             payload: framing.payload(),
             size: mtu,
             captured: now,
-            key: false,
+            refers: 0,
             lost_on: None,
         };
         if let Application::Traffic(traffic) = &self.application
@@ -540,7 +507,7 @@ impl Sender {
             return Some(full_packet(Kind::Bulk));
         }
         let floor_due = path.control.floor.is_some() && now >= path.pacer.floor_next();
-        if floor_due || probing {
+        if probing || (floor_due && self.application.fills(now)) {
             return Some(full_packet(Kind::Filler));
         }
         if path.control.floor.is_none() {
@@ -561,7 +528,7 @@ impl Sender {
         path.probes = path.probes.saturating_sub(1);
         let content = Content {
             captured: queued.captured,
-            key: queued.key,
+            refers: queued.refers,
         };
         let sent = path.ledger.on_sent(now, queued.size, queued.kind, content);
         path.pacer
@@ -571,7 +538,7 @@ impl Sender {
             path: path.id,
             number: sent.number,
             kind: queued.kind,
-            key: queued.key,
+            refers: queued.refers,
             captured: queued.captured,
             settled: path.ledger.settled(),
         }
@@ -654,6 +621,11 @@ impl Endpoint for Sender {
             &mut self.acked,
             &mut self.lost,
         )?;
+        if let (Application::Video(video), Some(beyond)) =
+            (&mut self.application, self.message.key_wanted)
+        {
+            video.on_key_wanted(beyond);
+        }
         let acked = std::mem::take(&mut self.acked);
         let lost = std::mem::take(&mut self.lost);
         let report = self.message.report.take();
@@ -687,6 +659,7 @@ impl Endpoint for Sender {
             if let Some(queued) = self.next_packet(now, at) {
                 self.turn = at + 1;
                 let mut transmit = self.send(now, at, queued, buffer, log);
+                self.on_video_sent(now, queued.kind, log);
                 self.ask_again(now);
                 transmit.more = self.paths.iter().any(|path| path.is_open(now, self.mtu()));
                 return Some(transmit);
@@ -698,10 +671,7 @@ impl Endpoint for Sender {
     fn next_wake(&self) -> Option<Time> {
         let (due, ready, backlogged) = match &self.application {
             Application::Traffic(traffic) => (traffic.next_event(), None, traffic.backlogged()),
-            Application::Video(video) => {
-                let ready = video.pending.front().map(|(_, encoded, _)| encoded.ready);
-                (video.source.next_capture(), ready, false)
-            }
+            Application::Video(video) => (video.next_capture(), video.next_ready(), false),
         };
         let mtu = self.mtu();
         let turn = match self.running {
@@ -719,7 +689,8 @@ impl Endpoint for Sender {
                 Some(front) => Some((front.size, path.pacer.next())),
                 None if backlogged && self.running => Some((mtu, path.pacer.next())),
                 None if path.control.floor.is_some() => {
-                    Some((mtu, path.pacer.next().max(path.pacer.floor_next())))
+                    let at = path.pacer.next().max(path.pacer.floor_next());
+                    Some((mtu, at)).filter(|_| self.application.fills(at))
                 }
                 None => None,
             };
@@ -733,13 +704,19 @@ impl Endpoint for Sender {
     }
 
     fn fork(&self) -> Option<Box<dyn Endpoint>> {
-        Some(Box::new(self.clone()))
-    }
-}
-
-fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
+        Some(Box::new(Self {
+            settings: self.settings,
+            paths: self.paths.clone(),
+            scheduler: self.scheduler.clone(),
+            application: self.application.fork()?,
+            running: self.running,
+            begun: self.begun,
+            waiting: self.waiting.clone(),
+            turn: self.turn,
+            views: self.views.clone(),
+            message: self.message.clone(),
+            acked: self.acked.clone(),
+            lost: self.lost.clone(),
+        }))
     }
 }

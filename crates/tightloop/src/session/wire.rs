@@ -7,19 +7,21 @@
 //! | 0 | message type: version 1 in the high half, what it carries in the low |
 //! | 1 | path |
 //! | 2–3, 4–5 | fragment's index, number of fragments (video only, else 0) |
-//! | 6–7 | flags: bit 0 = frame can be decoded alone |
+//! | 6–7 | how many frames back the one lies that this one refers to; 0 = can be decoded alone |
 //! | 8–15 | packet number |
 //! | 16–19 | frame (video only, else 0) |
 //! | 20–27 | when the content was captured, ns of the sender's clock |
 //! | 28–31 | how far below its number the sender still wants reports |
 //!
 //! A feedback message starts with 32 bytes (type, path, number of reports,
-//! number of ranges, kind of report, two zero bytes, message number, the receiver's
-//! clock, largest packet number received). Then come the reports in the order of
+//! number of ranges, kind of report, two bytes of flags, message number, the
+//! receiver's clock, largest packet number received). Then come the reports in the order of
 //! arrival, eight bytes each (22 bits of distance from the largest number, 2 bits
 //! of ECN, 40 bits of age in ns, which is 18 minutes), then ranges of received
 //! numbers from the highest down (lowest and highest number, eight bytes each),
-//! then the algorithm's own report if there is one. No range at all means that
+//! then, where flag 0 is set, four bytes with a frame number: the decoder waits
+//! for a newer frame that can be decoded alone; then the algorithm's own report if
+//! there is one. No range at all means that
 //! nothing the sender still asks about is missing below the largest number.
 //!
 //! Reports are news; ranges repeat everything, so that a lost feedback message
@@ -44,7 +46,8 @@ const FILLER: u8 = 0x12;
 const BULK: u8 = 0x13;
 const FEEDBACK: u8 = 0x14;
 
-const FLAG_KEY: u16 = 1;
+/// The decoder waits for a frame that can be decoded alone.
+const FLAG_KEY_WANTED: u16 = 1;
 
 const NO_REPORT: u8 = 0;
 const ESTIMATE: u8 = 1;
@@ -110,8 +113,9 @@ pub struct Header {
     pub number: u64,
     /// What it carries.
     pub kind: Kind,
-    /// Its frame can be decoded alone.
-    pub key: bool,
+    /// How many frames back the one lies that its frame refers to; zero where it
+    /// can be decoded alone, or is no video.
+    pub refers: u16,
     /// When its content was captured, by the sender's clock.
     pub captured: Time,
     /// The lowest packet number whose fate the sender still wants to hear of:
@@ -148,6 +152,8 @@ pub struct Message {
     /// Ranges of received numbers, inclusive, from the largest down. None at
     /// all: of what the sender still asks about, nothing is missing.
     pub ranges: SmallVec<[(u64, u64); 8]>,
+    /// The decoder waits for a frame that can be decoded alone, newer than this.
+    pub key_wanted: Option<FrameId>,
     /// The receiver's half of the algorithm.
     pub report: Option<Report>,
 }
@@ -189,7 +195,7 @@ impl Header {
         bytes[1] = self.path.0;
         bytes[2..4].copy_from_slice(&fragment.index.to_be_bytes());
         bytes[4..6].copy_from_slice(&fragment.count.to_be_bytes());
-        bytes[6..8].copy_from_slice(&(if self.key { FLAG_KEY } else { 0 }).to_be_bytes());
+        bytes[6..8].copy_from_slice(&self.refers.to_be_bytes());
         bytes[8..16].copy_from_slice(&self.number.to_be_bytes());
         bytes[16..20].copy_from_slice(&fragment.frame.0.to_be_bytes());
         bytes[20..28].copy_from_slice(&self.captured.as_nanos().to_be_bytes());
@@ -209,7 +215,7 @@ impl Header {
             .first_chunk::<{ index(HEADER.get()) }>()
             .ok_or(WireError::Short(bytes.len()))?;
         let path = PathId(head[1]);
-        let flags = u16::from_be_bytes(part(head, 6));
+        let refers = u16::from_be_bytes(part(head, 6));
         let number = u64::from_be_bytes(part(head, 8));
         let fragment = Fragment {
             index: u16::from_be_bytes(part(head, 2)),
@@ -232,8 +238,12 @@ impl Header {
             None if fragment != Fragment::default() => return Err(WireError::Field("fragment")),
             _ => {}
         }
-        if flags & !FLAG_KEY != 0 || (flags != 0 && kind.fragment().is_none()) {
-            return Err(WireError::Field("flags"));
+        if refers != 0
+            && kind
+                .fragment()
+                .is_none_or(|it| it.frame.0 < u32::from(refers))
+        {
+            return Err(WireError::Field("reference"));
         }
         if number > LARGEST_NUMBER {
             return Err(WireError::Field("number"));
@@ -242,7 +252,7 @@ impl Header {
             path,
             number,
             kind,
-            key: flags & FLAG_KEY != 0,
+            refers,
             captured,
             settled: number
                 .checked_sub(back)
@@ -268,6 +278,12 @@ impl Message {
         head[2..4].copy_from_slice(&u16::try_from(reports).unwrap_or(u16::MAX).to_be_bytes());
         head[4] = u8::try_from(ranges).unwrap_or(u8::MAX);
         head[5] = report_kind;
+        let flags = if self.key_wanted.is_some() {
+            FLAG_KEY_WANTED
+        } else {
+            0
+        };
+        head[6..8].copy_from_slice(&flags.to_be_bytes());
         head[8..16].copy_from_slice(&self.number.to_be_bytes());
         head[16..24].copy_from_slice(&self.now.as_nanos().to_be_bytes());
         head[24..32].copy_from_slice(&self.largest.to_be_bytes());
@@ -282,6 +298,9 @@ impl Message {
         for &(low, high) in &self.ranges[..ranges] {
             buffer.extend_from_slice(&low.to_be_bytes());
             buffer.extend_from_slice(&high.to_be_bytes());
+        }
+        if let Some(frame) = self.key_wanted {
+            buffer.extend_from_slice(&frame.0.to_be_bytes());
         }
         let mut put = |value: u64| buffer.extend_from_slice(&value.to_be_bytes());
         match &self.report {
@@ -313,8 +332,9 @@ impl Message {
         self.path = PathId(head[1]);
         let reports = u16::from_be_bytes(part(head, 2));
         let (ranges, report_kind) = (head[4], head[5]);
-        if part(head, 6) != [0, 0] {
-            return Err(WireError::Field("reserved"));
+        let flags = u16::from_be_bytes(part(head, 6));
+        if flags & !FLAG_KEY_WANTED != 0 {
+            return Err(WireError::Field("flags"));
         }
         self.number = u64::from_be_bytes(part(head, 8));
         self.now = RemoteTime::from_nanos(u64::from_be_bytes(part(head, 16)));
@@ -355,6 +375,10 @@ impl Message {
             self.ranges.push((low, high));
             below = low;
         }
+        self.key_wanted = match flags {
+            0 => None,
+            _ => Some(FrameId(u32::from_be_bytes(reader.field()?))),
+        };
         self.report = match report_kind {
             NO_REPORT => None,
             ESTIMATE => Some(Report::Estimate(Rate::from_bps(reader.u64()?))),
@@ -395,10 +419,15 @@ struct Reader<'a> {
 impl Reader<'_> {
     #[inline]
     fn u64(&mut self) -> Result<u64, WireError> {
+        self.field().map(u64::from_be_bytes)
+    }
+
+    #[inline]
+    fn field<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         match self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
             Some(field) => {
-                self.at += field.len();
-                Ok(u64::from_be_bytes(*field))
+                self.at += N;
+                Ok(*field)
             }
             None => Err(WireError::Short(self.bytes.len())),
         }
@@ -450,8 +479,14 @@ mod tests {
         ];
         let arrived = vec((0u64..10_000, 0u64..5_000_000_000, ecn), 0..40);
         let ranges = vec((1u64..50, 0u64..50), 0..12);
-        (arrived, ranges, reports(), any::<u8>(), any::<u64>()).prop_map(
-            |(arrived, ranges, report, path, number)| {
+        (
+            arrived,
+            ranges,
+            reports(),
+            any::<(u8, Option<u32>)>(),
+            any::<u64>(),
+        )
+            .prop_map(|(arrived, ranges, report, (path, key_wanted), number)| {
                 let (largest, now) = (50_000, RemoteTime::from_nanos(1 << 50));
                 let mut below = largest + 1;
                 let mut all = SmallVec::new();
@@ -474,20 +509,20 @@ mod tests {
                         })
                         .collect(),
                     ranges: all,
+                    key_wanted: key_wanted.map(FrameId),
                     report,
                 }
-            },
-        )
+            })
     }
 
     proptest! {
         #[test]
-        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..LARGEST_NUMBER, key: bool, captured: u64, back: u32) {
+        fn headers_survive_the_wire(kind in kinds(), path: u8, number in 0..LARGEST_NUMBER, refers: u16, captured: u64, back: u32) {
             let header = Header {
                 path: PathId(path),
                 number,
                 kind,
-                key: key && kind.fragment().is_some(),
+                refers: kind.fragment().map_or(0, |it| refers.min(u16::try_from(it.frame.0).unwrap_or(u16::MAX))),
                 captured: Time::from_nanos(captured),
                 settled: number.saturating_sub(u64::from(back)),
             };
@@ -561,7 +596,7 @@ mod tests {
             path: PathId(0),
             number: 1,
             kind: Kind::Filler,
-            key: false,
+            refers: 0,
             captured: Time::ZERO,
             settled: 1,
         };
@@ -575,7 +610,7 @@ mod tests {
         assert_eq!(with(0, 0x1f), Err(WireError::Type(0x1f)));
         assert_eq!(with(0, VIDEO), Err(WireError::Field("fragment")));
         assert_eq!(with(3, 1), Err(WireError::Field("fragment")));
-        assert_eq!(with(7, 1), Err(WireError::Field("flags")));
+        assert_eq!(with(7, 1), Err(WireError::Field("reference")));
         assert_eq!(with(8, 0xff), Err(WireError::Field("number")));
         assert_eq!(with(31, 2), Err(WireError::Field("settled")));
     }

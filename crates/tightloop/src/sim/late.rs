@@ -10,19 +10,19 @@ use crate::session::{Buffer, Endpoint, Received, Transmit};
 use crate::units::{Span, Time};
 
 /// The endpoint.
-#[derive(Clone, Debug)]
-pub struct Late<E> {
-    inner: E,
+#[derive(Debug)]
+pub struct Late {
+    inner: Box<dyn Endpoint>,
     latest: Span,
     rng: Stream,
     /// The wake-up asked for, and when it will happen.
     armed: Option<(Time, Time)>,
 }
 
-impl<E: Endpoint> Late<E> {
+impl Late {
     /// Wake-ups of `inner` are late by up to `latest`.
     #[must_use]
-    pub const fn new(inner: E, latest: Span, rng: Stream) -> Self {
+    pub const fn new(inner: Box<dyn Endpoint>, latest: Span, rng: Stream) -> Self {
         Self {
             inner,
             latest,
@@ -43,7 +43,7 @@ impl<E: Endpoint> Late<E> {
     }
 }
 
-impl<E: Endpoint + Clone + 'static> Endpoint for Late<E> {
+impl Endpoint for Late {
     fn receive(
         &mut self,
         now: Time,
@@ -71,6 +71,10 @@ impl<E: Endpoint + Clone + 'static> Endpoint for Late<E> {
     }
 
     fn fork(&self) -> Option<Box<dyn Endpoint>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(Self {
+            inner: self.inner.fork()?,
+            rng: self.rng.clone(),
+            ..*self
+        }))
     }
 }

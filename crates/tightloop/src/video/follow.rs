@@ -180,7 +180,7 @@ mod tests {
     fn order(follow: &mut Follow, view: &SenderView<'_>) -> Order {
         match verdict(follow, view) {
             Verdict::Encode(order) => order,
-            Verdict::Skip => panic!("skipped"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -183,7 +183,7 @@ mod tests {
                     now += Span::from_millis(pause);
                     let order = Order { rate: Rate::from_bps(bps), budget: Bytes::new(budget), key };
                     let frame = Frame { id: FrameId(0), captured: now, scene_cut };
-                    let mut fork = encoder.clone();
+                    let mut fork = encoder.fork().expect("models can be forked");
                     let encoded = encoder.encode(now, &frame, &order);
                     prop_assert_eq!(fork.encode(now, &frame, &order), encoded);
                     prop_assert!(encoded.size > Bytes::ZERO && encoded.size < Bytes::new(1 << 60));

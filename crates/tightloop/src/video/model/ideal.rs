@@ -59,6 +59,10 @@ impl Encoder for Ideal {
             ready: now,
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Encoder>> {
+        Some(Box::new(*self))
+    }
 }
 
 #[cfg(test)]

@@ -153,6 +153,10 @@ impl Encoder for Lag {
             ready: now,
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Encoder>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

@@ -167,6 +167,10 @@ impl Encoder for Rfc8593 {
             ready: self.ready,
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Encoder>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]
