@@ -193,7 +193,8 @@ impl RateControl for LatencyOptimizer {
 
     fn on_encoded(&mut self, _now: Time, encoded: &Encoded, _order: &Order) {
         if encoded.size == Bytes::ZERO {
-            self.frames.retain(|under_way| under_way.frame != encoded.frame);
+            self.frames
+                .retain(|under_way| under_way.frame != encoded.frame);
         }
     }
 

@@ -36,14 +36,13 @@ use serde::{Deserialize, Serialize};
 
 use self::gap::Gap;
 use self::states::States;
-use super::vidaptive::order;
 use super::{
     Candidates, Encoded, Frame, Order, RateControl, RateControlKind, SenderView, Verdict,
     VideoStart,
 };
 use crate::cc::{Feedback, SettingError, written};
 use crate::event::PathId;
-use crate::units::{Bytes, Rate, Span, Time, float, round};
+use crate::units::{Bytes, Rate, Span, Time, float};
 
 mod gap;
 mod states;
@@ -101,8 +100,8 @@ pub struct Salsify {
     params: Params,
     gap: Gap,
     states: States,
-    /// What the last frame was asked to have, as a rate on the wire.
-    last: Rate,
+    /// The payload rate that the last frame was asked for.
+    last: Option<Rate>,
     /// Two versions were offered, and nothing has come of it yet.
     offered: bool,
     /// Frames left out since the last one sent.
@@ -130,7 +129,7 @@ impl Salsify {
         Ok(Self {
             gap: Gap::default(),
             states: States::default(),
-            last: params.start,
+            last: None,
             offered: false,
             skips: 0,
             conservative_until: None,
@@ -158,39 +157,48 @@ impl RateControl for Salsify {
     fn on_capture(&mut self, now: Time, _frame: &Frame, view: &SenderView<'_>) -> Verdict {
         self.skips += u32::from(self.offered);
         self.offered = false;
+        let payload = |wire| view.framing.payload_rate(wire);
         let max = view.max_rate.unwrap_or(Rate::MAX).min(self.params.max);
-        let version = |factor: f64| (self.last * factor).max(self.params.min).min(max);
-        let orders = [self.params.finer, self.params.coarser]
-            .map(version)
-            .map(|rate| order(rate, view));
+        let version = |factor: f64| {
+            let last = self.last.unwrap_or(payload(self.params.start));
+            let rate = last * factor;
+            let rate = rate.max(payload(self.params.min)).min(payload(max));
+            Order {
+                rate,
+                budget: rate.over(view.frame_interval),
+                key: false,
+            }
+        };
         let Some(limit) = self.bearable(view) else {
-            return Verdict::Encode(order(self.last.min(max), view));
+            return Verdict::Encode(version(1.0));
         };
         self.limit = limit;
-        let refers_to = self
-            .conservative(now)
-            .then(|| self.states.newest_there())
-            .flatten();
+        let orders = [version(self.params.finer), version(self.params.coarser)];
+        let refers_to = self.states.newest_there();
+        let refers_to = refers_to.filter(|_| self.conservative(now));
         self.states.refer_to(refers_to);
-        let limit = if self.skips < MOST_SKIPS {
-            limit
-        } else {
-            // Something has to be sent: the coarser version, however large it gets.
-            return Verdict::Encode(orders[1]);
-        };
         self.offered = true;
-        Verdict::Choose(Candidates {
-            orders,
-            limit,
-            refers_to,
-        })
+        // After too many gaps the coarser version goes, however large it gets.
+        match refers_to {
+            None if self.skips >= MOST_SKIPS => Verdict::Encode(orders[1]),
+            Some(_) if self.skips >= MOST_SKIPS => Verdict::Choose(Candidates {
+                orders: [orders[1]; 2],
+                limit: Bytes::MAX,
+                refers_to,
+            }),
+            _ => Verdict::Choose(Candidates {
+                orders,
+                limit,
+                refers_to,
+            }),
+        }
     }
 
     fn on_encoded(&mut self, _now: Time, encoded: &Encoded, order: &Order) {
         self.offered = false;
         if encoded.size > Bytes::ZERO {
             self.skips = 0;
-            self.last = order.rate;
+            self.last = Some(order.rate);
             self.states.on_encoded(encoded);
         }
     }

@@ -283,7 +283,8 @@ impl Vidaptive {
 
     /// The most the video can use now.
     fn max(&self, view: &SenderView<'_>) -> Rate {
-        view.max_rate.map_or(self.params.max, |max| max.min(self.params.max))
+        view.max_rate
+            .map_or(self.params.max, |max| max.min(self.params.max))
     }
 }
 
@@ -325,7 +326,8 @@ impl RateControl for Vidaptive {
 
     fn on_encoded(&mut self, _now: Time, encoded: &Encoded, _order: &Order) {
         if encoded.size == Bytes::ZERO {
-            self.frames.retain(|under_way| under_way.frame != encoded.frame);
+            self.frames
+                .retain(|under_way| under_way.frame != encoded.frame);
         }
     }
 
@@ -337,7 +339,10 @@ impl RateControl for Vidaptive {
     }
 
     fn on_sent(&mut self, now: Time, frame: FrameId) {
-        let place = self.frames.iter().position(|under_way| under_way.frame == frame);
+        let place = self
+            .frames
+            .iter()
+            .position(|under_way| under_way.frame == frame);
         let Some(under_way) = place.and_then(|place| self.frames.remove(place)) else {
             return;
         };

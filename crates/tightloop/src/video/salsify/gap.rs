@@ -36,7 +36,11 @@ impl Gap {
         let left = acked.packet.at;
         if let Some((left_before, arrived_before)) = self.last.replace((left, arrived)) {
             let first = acked.packet.kind.fragment().is_none_or(|of| of.index == 0);
-            let pause = if first { left - left_before } else { Span::ZERO };
+            let pause = if first {
+                left - left_before
+            } else {
+                Span::ZERO
+            };
             let gap = (arrived - arrived_before) - pause;
             self.mean.push(gap.max(Span::ZERO).secs_f64());
         }
@@ -69,7 +73,9 @@ mod tests {
                     kind: Kind::Video(fragment),
                     ..Sent::default()
                 },
-                arrived: Some(RemoteTime::from_nanos(Time::from_millis(arrived).as_nanos())),
+                arrived: Some(RemoteTime::from_nanos(
+                    Time::from_millis(arrived).as_nanos(),
+                )),
                 rtt: None,
                 ecn: Ecn::NotEct,
                 spurious: false,

@@ -52,7 +52,9 @@ impl States {
 
     /// A fragment arrived, for the first time.
     pub(super) fn on_arrival(&mut self, fragment: Fragment) {
-        let place = self.frames.binary_search_by_key(&fragment.frame, |state| state.frame);
+        let place = self
+            .frames
+            .binary_search_by_key(&fragment.frame, |state| state.frame);
         let Ok(place) = place else { return };
         let state = &mut self.frames[place];
         state.arrived = state.arrived.saturating_add(1);
@@ -62,7 +64,9 @@ impl States {
         }
         // Frames refer backwards: one pass finds all that can be built on now.
         for later in place..self.frames.len() {
-            let State { whole, refers_to, .. } = self.frames[later];
+            let State {
+                whole, refers_to, ..
+            } = self.frames[later];
             self.frames[later].there = whole && refers_to.is_none_or(|of| self.is_there(of));
         }
     }
@@ -74,7 +78,9 @@ impl States {
     }
 
     fn is_there(&self, frame: FrameId) -> bool {
-        let place = self.frames.binary_search_by_key(&frame, |state| state.frame);
+        let place = self
+            .frames
+            .binary_search_by_key(&frame, |state| state.frame);
         place.is_ok_and(|place| self.frames[place].there)
     }
 }

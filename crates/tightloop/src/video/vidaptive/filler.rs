@@ -67,7 +67,10 @@ mod tests {
         assert!(filler.fills(Time::ZERO));
         filler.on_capture(Time::from_millis(100), Rate::ZERO, Rate::MAX);
         let at = |ms| filler.fills(Time::from_millis(ms));
-        assert_eq!([at(100), at(129), at(130), at(139)], [true, true, false, false]);
+        assert_eq!(
+            [at(100), at(129), at(130), at(139)],
+            [true, true, false, false]
+        );
         // The frame does not come; the next might.
         assert_eq!([at(140), at(169), at(170)], [true, true, false]);
     }

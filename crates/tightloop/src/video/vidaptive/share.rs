@@ -84,14 +84,18 @@ impl Share {
         let old = |&mut (at, _): &mut (Time, f64)| now - at > self.rule.memory;
         while self.frames.pop_front_if(old).is_some() {}
         self.sorted.clear();
-        self.sorted.extend(self.frames.iter().map(|(_, time)| *time));
+        self.sorted
+            .extend(self.frames.iter().map(|(_, time)| *time));
         self.sorted.sort_unstable_by(f64::total_cmp);
         let alpha = match quantile(&self.sorted, self.rule.quantile) {
             Some(time) if time > 0.0 => self.rule.limit.secs_f64() / time,
             _ => 1.0,
         };
         let alpha = alpha.clamp(self.rule.least, 1.0);
-        self.alpha = self.smoothed.as_mut().map_or(alpha, |mean| mean.push(alpha));
+        self.alpha = self
+            .smoothed
+            .as_mut()
+            .map_or(alpha, |mean| mean.push(alpha));
         self.alpha
     }
 
@@ -115,10 +119,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = count(sorted.len().checked_sub(1)?);
     let place = share.clamp(0.0, 1.0) * float(last);
     let below = round(libm::floor(place)).min(last);
-    let (low, high) = (
-        sorted[index(below)],
-        sorted[index((below + 1).min(last))],
-    );
+    let (low, high) = (sorted[index(below)], sorted[index((below + 1).min(last))]);
     Some(low + (high - low) * (place - float(below)))
 }
 
@@ -149,7 +150,13 @@ mod tests {
     fn quantiles_lie_between_their_neighbours() {
         assert_eq!(quantile(&[], 0.9), None);
         let eleven: Vec<f64> = (0..=10).map(float).collect();
-        for (share, want) in [(0.0, 0.0), (0.25, 2.5), (0.9, 9.0), (0.95, 9.5), (1.0, 10.0)] {
+        for (share, want) in [
+            (0.0, 0.0),
+            (0.25, 2.5),
+            (0.9, 9.0),
+            (0.95, 9.5),
+            (1.0, 10.0),
+        ] {
             assert_near(quantile(&eleven, share).expect("some"), want);
         }
         assert_near(quantile(&[7.0], 0.3).expect("some"), 7.0);
