@@ -28,8 +28,14 @@ pub mod rocc;
 pub mod sqp;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] =
-    &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP, rocc::ROCC];
+pub const ALGORITHMS: &[Algorithm] = &[
+    fixed::FIXED,
+    cubic::CUBIC,
+    copa::COPA,
+    copa::webrtc::COPA_WEBRTC,
+    sqp::SQP,
+    rocc::ROCC,
+];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a

@@ -223,3 +223,6 @@ impl RateControl for Salsify {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
