@@ -132,9 +132,9 @@ const SYSTEMS: [System; 23] = [
     at_24("24 fps: salsify", UNRULED, SALSIFY, IDEAL),
     at_24("24 fps: salsify, frames vary", UNRULED, SALSIFY, VARIES),
     at_24(
-        "24 fps: salsify, no small frames",
+        "24 fps: salsify, however coarse",
         UNRULED,
-        "name = \"salsify\", min = \"300 kbit/s\"",
+        "name = \"salsify\", min = \"50 kbit/s\"",
         VARIES,
     ),
 ];

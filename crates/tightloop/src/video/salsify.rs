@@ -76,7 +76,9 @@ pub struct Params {
     /// The most the video uses, where the application does not say less.
     /// Ours: 12 Mbit/s, as Vidaptive's.
     pub max: Rate,
-    /// The least an encoder is asked for. Ours: 50 kbit/s, as Vidaptive's.
+    /// What the coarsest quantiser makes, below which no version goes. Ours:
+    /// 240 kbit/s, the mean of four clips in 720p at 24 frames a second through
+    /// libvpx; each of them alone, 122 to 469 kbit/s.
     pub min: Rate,
     /// The rate before anything arrived. Ours: 300 kbit/s, as Vidaptive's.
     pub start: Rate,
@@ -88,7 +90,7 @@ impl Default for Params {
             finer: 1.77,
             coarser: 0.46,
             max: Rate::from_mbps(12),
-            min: Rate::from_kbps(50),
+            min: Rate::from_kbps(240),
             start: Rate::from_kbps(300),
         }
     }

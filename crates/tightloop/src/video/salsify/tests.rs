@@ -15,7 +15,11 @@ fn ms(millis: u64) -> Time {
 }
 
 fn salsify() -> Salsify {
-    Salsify::new(&VideoStart::plain()).expect("good settings")
+    let start = VideoStart {
+        params: toml::toml! { min = "50 kbit/s" },
+        ..VideoStart::plain()
+    };
+    Salsify::new(&start).expect("good settings")
 }
 
 /// A path with so many packets under way.
@@ -66,7 +70,8 @@ fn take(salsify: &mut Salsify, id: u32, order: Order) {
 }
 
 /// A whole frame in two packets, so far apart.
-fn arrive(salsify: &mut Salsify, id: u32, gap: u64) {
+fn arrive(salsify: &mut Salsify, id: u32, gap: i64) {
+    let gap = Span::from_millis(gap);
     let left = ms(u64::from(id) * 40);
     let acked = [0, 1].map(|index| Acked {
         packet: Sent {
@@ -78,10 +83,7 @@ fn arrive(salsify: &mut Salsify, id: u32, gap: u64) {
             }),
             ..Sent::default()
         },
-        arrived: Some(
-            (left + Span::from_millis(1) * f64::from(index) * crate::units::float(gap))
-                .on_clock(Span::ZERO, 0),
-        ),
+        arrived: Some((left + gap * i64::from(index)).on_clock(Span::ZERO, 0)),
         rtt: Some(INTERVAL),
         ecn: Ecn::NotEct,
         spurious: false,
