@@ -38,14 +38,19 @@ impl Machine {
 
     /// Adds everything `make test` needs.
     fn complete(self, rust: &str) -> Self {
-        self.with("make", "")
-            .with("git", "")
-            .with("cc", "")
-            .with("cargo", "")
+        self.without_rust()
             .with(
                 "rustc",
                 &format!("echo 'rustc {rust} (0123abc 2026-01-01)'"),
             )
+            .with("cargo", "")
+    }
+
+    /// Adds everything `make test` needs but the compiler of Rust.
+    fn without_rust(self) -> Self {
+        ["make", "git", "cc", "c++", "meson", "ninja", "nasm", "xxd"]
+            .into_iter()
+            .fold(self, |machine, tool| machine.with(tool, ""))
     }
 
     fn set_up(&self) -> Output {
@@ -105,10 +110,22 @@ fn stale_package_lists_are_refreshed_once() {
 #[test]
 fn without_rights_the_line_to_type_is_printed() {
     for (manager, line) in [
-        ("apt-get", "sudo apt-get install -y make gcc libc6-dev"),
-        ("dnf", "sudo dnf install -y make gcc"),
-        ("pacman", "sudo pacman -S --noconfirm --needed make gcc"),
-        ("apk", "sudo apk add --quiet make gcc musl-dev"),
+        (
+            "apt-get",
+            "sudo apt-get install -y make gcc libc6-dev g++ meson ninja-build nasm xxd",
+        ),
+        (
+            "dnf",
+            "sudo dnf install -y make gcc gcc-c++ meson ninja-build nasm /usr/bin/xxd",
+        ),
+        (
+            "pacman",
+            "sudo pacman -S --noconfirm --needed make gcc gcc meson ninja nasm xxd",
+        ),
+        (
+            "apk",
+            "sudo apk add --quiet make gcc musl-dev g++ meson samurai nasm xxd",
+        ),
     ] {
         let machine = Machine::new(manager)
             .with("git", "")
@@ -131,10 +148,7 @@ fn a_missing_or_old_rust_is_named_with_the_line_to_type() {
         );
         assert!(said.contains("sh.rustup.rs"), "{said}");
     }
-    let none = Machine::new("none")
-        .with("make", "")
-        .with("git", "")
-        .with("cc", "");
+    let none = Machine::new("none").without_rust();
     assert!(none.refusal().contains("found none"));
     let rustup = Machine::new("rustup").complete("1.94.1").with("rustup", "");
     assert!(rustup.refusal().contains("\n  rustup update stable"));

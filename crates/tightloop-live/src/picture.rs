@@ -1,6 +1,9 @@
 //! Pictures: what cameras give, encoders take and decoders return.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Width and height in pixels of the luma plane; both even, neither zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +56,38 @@ impl Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.width, self.height)
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sides = text
+            .split_once('x')
+            .map(|(width, height)| (width.parse(), height.parse()));
+        match sides {
+            Some((Ok(width), Ok(height))) => Self::new(width, height),
+            _ => None,
+        }
+        .ok_or_else(|| {
+            format!(
+                "{text:?} is no size: write two even numbers of at most {LONGEST}, as in 1280x720"
+            )
+        })
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -153,5 +188,23 @@ mod tests {
             (16, 128, 7)
         );
         assert_eq!(Picture::from_bytes(size, vec![0; 35]), None);
+    }
+
+    #[test]
+    fn sizes_are_read_as_they_are_written() {
+        let size = Size::new(1280, 720).expect("even");
+        assert_eq!(size.to_string().parse(), Ok(size));
+        for wrong in [
+            "",
+            "1280",
+            "1280x",
+            "1281x720",
+            "0x2",
+            "1280 x 720",
+            "2x99999999",
+        ] {
+            let refused = wrong.parse::<Size>().expect_err("refused");
+            assert!(refused.contains("as in 1280x720"), "{refused}");
+        }
     }
 }
