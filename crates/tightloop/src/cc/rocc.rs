@@ -53,9 +53,9 @@ const HISTORY_RTTS: i64 = 2;
 const INTERVALS: i64 = 16;
 /// What is added to what arrived, in packets, and the least window. [RoCC].
 const EXTRA: u64 = 2;
-/// The share of losses above which it paces by what arrives. [RoCC]: 64/1024.
+/// 64/1024, the share of losses above which it paces by what arrives. [RoCC].
 const LOSSY: f64 = 64.0 / 1024.0;
-/// What is then paced, of half a window per smoothed RTT. [RoCC]: (1024 + 128)/1024.
+/// (1024 + 128)/1024, what is then paced of half a window per smoothed RTT. [RoCC].
 const LOSSY_GAIN: f64 = 1.0 + 128.0 / 1024.0;
 /// Ours: shorter RTTs count as this, so that a rate can be made of them.
 const MIN_RTT: Span = Span::from_micros(1);

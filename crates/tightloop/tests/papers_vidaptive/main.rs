@@ -175,7 +175,7 @@ fn on_a_steady_link_an_even_video_has_nearly_all_and_a_lively_one_less() {
 /// and 20 s jumps between a third and five thirds of it every half second.
 fn variable(cc: &str, encoder: &str, seed: u64) -> [f64; 3] {
     let jump = |nth: u32| {
-        let mbps = if nth % 2 == 0 { 0.5 } else { 2.5 };
+        let mbps = if nth.is_multiple_of(2) { 0.5 } else { 2.5 };
         (10.0 + 0.5 * f64::from(nth), mbps)
     };
     let mut link = vec![(0.0, 1.5)];
@@ -222,4 +222,79 @@ fn fig_6_for_other_settings() {
             }
         }
     }
+}
+
+// --- ablations --------------------------------------------------------------
+
+/// A minute on a link that changes as a cellular one does, by hand: the rates
+/// in Mbit/s, 2 s each.
+fn cellular(cc: &str, rate_control: &str, encoder: &str, fps: u32, scale: f64) -> Seen {
+    const RATES: [f64; 12] = [4.0, 1.0, 0.3, 3.0, 0.8, 6.0, 2.0, 0.5, 5.0, 0.1, 2.5, 1.5];
+    let rate = |nth: usize| {
+        let at = 2.0 * f64::from(u32::try_from(nth).expect("few"));
+        (at, scale * RATES[nth % RATES.len()])
+    };
+    let link: Vec<(f64, f64)> = (0..30).map(rate).collect();
+    let flow = video(cc, rate_control, encoder).replace("fps = 30", &format!("fps = {fps}"));
+    Trial::new(60.0, steps(&link), flow).run(&[(5.0, 60.0)])
+}
+
+/// Latency's 95th percentile and mean in ms, video in Mbit/s, frames a second.
+fn summary(name: &str, seen: &Seen) -> [f64; 4] {
+    let values = [
+        seen.millis(0, "flow.0.frames.latency.p95"),
+        seen.millis(0, "flow.0.frames.latency.mean"),
+        seen.bitrate(0),
+        seen.number(0, "flow.0.frames.fps"),
+    ];
+    println!("{name}: p95, mean, video, fps {values:.2?}");
+    values
+}
+
+#[test]
+fn every_part_of_vidaptive_is_worth_what_the_paper_says() {
+    let with = |cc: &str, rate_control: &str| {
+        let name = format!("name = \"{rate_control}\"");
+        summary(rate_control, &cellular(cc, &name, VP8, 30, 1.0))
+    };
+    let copa = copa(0.5);
+    let [p95, mean, rate, fps] = with(&copa, "vidaptive");
+    let no_filler = with(&copa, "vidaptive-no-filler");
+    let no_pause = with(&copa, "vidaptive-no-pause");
+    let no_share = with(&copa, "vidaptive-no-share");
+    let rocc = with(ROCC, "vidaptive");
+    let webrtc = with("name = \"copa-webrtc\"", "follow");
+    let optimizer = with("name = \"copa-webrtc\"", "latency-optimizer");
+    between("video without filler", no_filler[2] / rate, 0.55, 0.85);
+    between("p95 without pause", no_pause[0] / p95, 2.0, 10.0);
+    between("video without share", no_share[2] / rate, 1.02, 1.6);
+    between("frames without share", no_share[3] / fps, 0.5, 0.98);
+    between("mean of RoCC", rocc[1] / mean, 1.0, 5.0);
+    between("mean of Copa in WebRTC", webrtc[1], 1_000.0, 20_000.0);
+    between("video of Latency Optimizer", optimizer[2] / rate, 0.05, 0.5);
+}
+
+#[test]
+fn salsify_has_more_picture_and_where_the_link_is_poor_more_latency() {
+    let unruled = "name = \"fixed\", target = \"12 Mbit/s\"";
+    let both = |scale| {
+        let salsify = cellular(unruled, "name = \"salsify\"", IDEAL, 24, scale);
+        let vidaptive = cellular(&copa(0.5), VIDAPTIVE, VP8, 24, scale);
+        let [salsify, vidaptive] = [
+            summary("salsify", &salsify),
+            summary("vidaptive", &vidaptive),
+        ];
+        std::array::from_fn(|at| salsify[at] / vidaptive[at])
+    };
+    let [p95, mean, rate, fps]: [f64; 4] = both(1.0);
+    between("p95", p95, 0.8, 1.3);
+    between("mean", mean, 0.8, 1.3);
+    between("video", rate, 1.1, 2.0);
+    between("frames", fps, 0.8, 1.0);
+    // At times a fifth of these rates is less than its coarsest frames take.
+    let [p95, mean, rate, fps]: [f64; 4] = both(0.2);
+    between("p95", p95, 1.2, 10.0);
+    between("mean", mean, 1.5, 4.0);
+    between("video", rate, 1.1, 3.0);
+    between("frames", fps, 0.4, 0.95);
 }

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::paths::PathView;
 use crate::video::Framing;
@@ -76,9 +78,9 @@ fn wire(order: Order) -> Rate {
 fn the_pace_is_a_window_per_round_trip_with_and_without_filler() {
     let path = path(25);
     for (filler, floor) in [(true, Some(Rate::from_mbps(4))), (false, None)] {
-        let mut params = Params::default();
-        params.filler = filler;
-        let vidaptive = vidaptive(written(&params));
+        let mut params = toml::Table::new();
+        params.insert("filler".to_owned(), filler.into());
+        let vidaptive = vidaptive(params);
         let shaped = vidaptive.shape(path.control, &path.state);
         assert_eq!(shaped.pacing, Some(Rate::from_mbps(4)));
         assert_eq!(shaped.floor, floor);
@@ -224,4 +226,53 @@ fn wrong_settings_are_refused_with_a_reason() {
     assert!(refused(toml::toml! { guard = 1.5 }).contains("guard = 1.5"));
     assert!(refused(toml::toml! { min = "13 Mbit/s" }).contains("above max"));
     assert!(refused(toml::toml! { tau = "1 s" }).contains("unknown field `tau`"));
+}
+
+proptest! {
+    /// Frames that come, are skipped, take as long as they like or never leave,
+    /// on a path that does what it likes.
+    #[test]
+    fn the_target_stays_within_its_limits_and_alpha_is_a_share(
+        steps in prop::collection::vec(
+            (0u64..200, 0u64..1_000, prop::option::of(0i64..200), prop::option::of(0u64..500)),
+            1..120,
+        ),
+        max_kbps in 60u64..20_000,
+    ) {
+        let mut vidaptive = vidaptive(toml::Table::new());
+        let max = Rate::from_kbps(max_kbps);
+        let (mut now, mut id) = (0, 0);
+        for (passed, kilobytes, oldest, service) in steps {
+            now += passed;
+            let paths = [path(kilobytes)];
+            let view = SenderView {
+                oldest: oldest.map(Span::from_millis),
+                max_rate: Some(max),
+                ..view(&paths)
+            };
+            let captured = frame(id, ms(now));
+            let verdict = vidaptive.on_capture(ms(now), &captured, &view);
+            let order = match verdict {
+                Verdict::Encode(order) => Some(order),
+                _ => vidaptive.on_drained(ms(now + 5), Some(&captured), &view),
+            };
+            if let Some(order) = order {
+                let wire = wire(order);
+                let cap = max.min(Rate::from_mbps(12));
+                prop_assert!(wire <= cap, "{wire} above {cap}");
+                // A last packet smaller than its own header cannot be filled.
+                prop_assert!(wire + Rate::from_kbps(20) >= Rate::from_kbps(50), "{wire}");
+            }
+            if let Some(service) = service {
+                vidaptive.on_head(ms(now), FrameId(id));
+                now += service;
+                vidaptive.on_sent(ms(now), FrameId(id));
+            }
+            id += 1;
+            let alpha = vidaptive.share.alpha();
+            prop_assert!((0.05..=1.0).contains(&alpha), "{alpha}");
+            let shaped = vidaptive.shape(paths[0].control, &paths[0].state);
+            prop_assert!(shaped.floor.is_none_or(|floor| Some(floor) == shaped.pacing));
+        }
+    }
 }
