@@ -229,18 +229,20 @@ impl Link {
             None => (link.rate.map(|_| link.capacity), link.usable),
         };
         let waited = waited.spread();
-        let unavoidable = d.and_then(|d| self.opportunities.peak(d, self.window.to));
         let over = |peak: Span| {
             let longest = waited.as_ref()?.max;
             peak.is_positive().then(|| longest.ratio(peak))
         };
         let share = |of: f64| (of > 0.0).then(|| bits(link.left) / of);
+        let utilisation = capacity.and_then(share);
+        let used = utilisation.unwrap_or(0.0);
+        let unavoidable = d.and_then(|d| self.opportunities.peak(d, used, self.window.to));
         let mean = |bits: f64| Rate::from_bps_f64(bits / length.secs_f64());
         LinkReport {
             name,
             capacity: capacity.map(mean),
             carried: link.left.per(length).unwrap_or_default(),
-            utilisation: capacity.and_then(share),
+            utilisation,
             utilisation_of_demand: capacity.and_then(|_| share(usable)),
             drops: link.drops,
             marks: link.marks,

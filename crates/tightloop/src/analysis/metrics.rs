@@ -288,7 +288,7 @@ pub const METRICS: &[Metric] = &[
     metric("link.{link}.sojourn.{stat}", Unit::Span, "[RFC8289]", Read::Link(|link| Reading::Spans(&link.sojourn)),
         "time from joining the queue to the end of service"),
     metric("link.{link}.unavoidable", Unit::Span, "[SpikeBound], its ideal sender played against the link", Read::Link(|link| Value::from(link.unavoidable).into()),
-        "the longest that packets wait of a sender that learns of each delivery opportunity at once and whose packet for it comes d later, with d the least round trip of the run over this link: what wanting all of the capacity costs at least"),
+        "the longest that packets wait of a sender that learns of each delivery opportunity at once and whose packet for it comes d later, with d the least round trip of the run over this link, where it uses the same share of the opportunities as was used in the run: what following the capacity costs at least"),
     metric("link.{link}.over_unavoidable", Unit::Number, "[SpikeBound]", Read::Link(|link| Value::from(link.over_unavoidable).into()),
         "the longest that a packet waited in the window over that; nothing where there is nothing to wait for"),
     metric("link.{link}.spike.{drop}.ratio", Unit::Number, "[SpikeBound]", Read::Spike(|it| Value::Number(it.ratio).into()),

@@ -6,7 +6,9 @@
 //! reach the link as the link's opportunities were, shifted by d. They wait where
 //! the link has become slower since. After a single drop from C to C/r the
 //! longest wait is (r − 1) d; on a recorded trace there is no formula, but the
-//! same sender can be played against it.
+//! same sender can be played against it. A sender that uses a share u of the
+//! capacity is held against an ideal one that does: it answers each opportunity
+//! with that share of a packet, and r becomes u r.
 
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -47,12 +49,13 @@ impl Opportunities {
     }
 
     /// The longest wait of the ideal sender's packets until `end`, where news of
-    /// the link and what is sent on it take `d` together.
-    pub(super) fn peak(&self, d: Span, end: Time) -> Option<Span> {
+    /// the link and what is sent on it take `d` together, and it uses a share of
+    /// the capacity, from 0 to 1.
+    pub(super) fn peak(&self, d: Span, share: f64, end: Time) -> Option<Span> {
         if self.rates.is_empty() {
-            return peak(&self.at, d);
+            return peak(&self.at, d, share);
         }
-        peak(&self.served(end), d)
+        peak(&self.served(end), d, share)
     }
 
     /// When a link with rates is done with packet after packet.
@@ -87,12 +90,17 @@ impl Opportunities {
     }
 }
 
-/// The longest wait of packets that come at each opportunity, `d` later. One
-/// that the run did not serve says nothing.
-fn peak(opportunities: &[Time], d: Span) -> Option<Span> {
-    let mut next = 0;
+/// The longest wait of packets that come at such a share of the opportunities,
+/// evenly spread, `d` later. One that the run did not serve says nothing.
+fn peak(opportunities: &[Time], d: Span, share: f64) -> Option<Span> {
+    let (mut next, mut owed) = (0, 0.0);
     let mut peak = None;
     for at in opportunities {
+        owed += share.min(1.0);
+        if owed < 1.0 {
+            continue;
+        }
+        owed -= 1.0;
         let arrival = *at + d;
         let skipped = opportunities[next..].partition_point(|at| *at < arrival);
         next += skipped;
@@ -116,23 +124,31 @@ mod tests {
 
         /// (r − 1) d to one packet's service at the new rate.
         #[test]
-        fn a_single_drop_gives_the_closed_form(mbps in 2u64..60, r in 1.2..8.0, d in 5i64..200) {
+        fn a_single_drop_gives_the_closed_form(
+            mbps in 2u64..60,
+            r in 1.2..8.0,
+            d in 5i64..200,
+            share in 0.5..1.0,
+        ) {
             let (before, d) = (Rate::from_mbps(mbps), Span::from_millis(d));
             let after = before * (1.0 / r);
             let mut link = Opportunities::default();
             link.change(Time::ZERO, before);
             link.change(Time::from_secs(2), after);
-            let peak = link.peak(d, Time::from_secs(10)).expect("a link");
             let packet = PACKET.at(after).expect("a rate");
-            let off = peak - d * (r - 1.0);
-            prop_assert!(off <= packet && -off <= packet, "{peak} against {}", d * (r - 1.0));
+            for share in [1.0, share] {
+                let peak = link.peak(d, share, Time::from_secs(10)).expect("a link");
+                let expected = (d * (share * r - 1.0)).max(Span::ZERO);
+                let off = peak - expected;
+                prop_assert!(off <= packet * 2 && -off <= packet, "{peak} against {expected}");
+            }
         }
 
         #[test]
         fn a_steady_link_makes_nobody_wait_longer_than_a_packet(mbps in 1u64..80, d in 0i64..300) {
             let mut link = Opportunities::default();
             link.change(Time::ZERO, Rate::from_mbps(mbps));
-            let peak = link.peak(Span::from_millis(d), Time::from_secs(3)).expect("a link");
+            let peak = link.peak(Span::from_millis(d), 1.0, Time::from_secs(3)).expect("a link");
             prop_assert!(peak <= PACKET.at(Rate::from_mbps(mbps)).expect("a rate"));
         }
     }
@@ -145,10 +161,10 @@ mod tests {
         }
         // The packet that left the sender with the outage's beginning, 40 ms before
         // it could know, waits from 1 s to 3 s.
-        let peak = link.peak(Span::from_millis(40), Time::from_secs(4));
+        let peak = link.peak(Span::from_millis(40), 1.0, Time::from_secs(4));
         assert_eq!(peak, Some(Span::from_secs(2)));
         assert_eq!(
-            Opportunities::default().peak(Span::ZERO, Time::from_secs(1)),
+            Opportunities::default().peak(Span::ZERO, 1.0, Time::from_secs(1)),
             None
         );
     }

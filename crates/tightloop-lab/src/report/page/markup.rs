@@ -42,7 +42,7 @@ pub(super) fn html(page: &Page) -> String {
         "css" => out.push_str(CSS),
         "verdict" => verdict(page, out),
         "stills" => stills(page, out),
-        "runs" => runs(&page.runs, out),
+        "runs" => runs(&page.runs, page.verdict.is_some(), out),
         "summary" => summary::table(page, out),
         "links" => links(&page.runs, out),
         "commands" => commands(&page.runs, out),
@@ -146,10 +146,13 @@ fn stills(page: &Page, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-fn runs(runs: &[Run], out: &mut String) {
+fn runs(runs: &[Run], page_compares: bool, out: &mut String) {
     if runs.is_empty() {
         out.push_str("<p class=\"note\">No runs: there is nothing to report.</p>\n");
         return;
+    }
+    if page_compares {
+        return; // The table and the bar above the plots name them all.
     }
     out.push_str("<ul class=\"runs\">\n");
     let mut index = 0;
