@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use tightloop::event::FlowId;
+use tightloop::scenario::Scenario;
 use tightloop::settings::{Params, SettingError, settings};
 use tightloop::units::Span;
 use tightloop::video::{Encoder, VideoStart};
@@ -76,6 +77,27 @@ impl Studio {
         Ok(footage)
     }
 
+    /// Opens the footage of a scenario's flow, if it films any, before a run does.
+    pub(crate) fn prepare(
+        &self,
+        scenario: &Scenario,
+        flow: FlowId,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), SettingError> {
+        let flow = scenario.flow.get(flow.0 as usize);
+        let Some(video) = flow.and_then(|flow| flow.video.as_ref()) else {
+            return Ok(());
+        };
+        let encoder = &video.encoder;
+        if !encoder.params.contains_key(FOOTAGE) {
+            return Ok(());
+        }
+        let named = footage(encoder.params.get(FOOTAGE).cloned(), &encoder.name)?;
+        let (source, shooting) = shooting(named, video.source.frame_interval());
+        self.open(&source, &shooting, progress)?;
+        Ok(())
+    }
+
     /// A run that films.
     pub(crate) fn stage(&self) -> Stage<'_> {
         Stage {
@@ -126,11 +148,8 @@ impl Stage<'_> {
         SettingError::unless(takes >= Span::ZERO, || {
             format!("{TAKES} = {takes} is negative; use 0 s or more")
         })?;
-        let (source, mut shooting) = footage(params.remove(FOOTAGE), codec.name)?;
-        if source.starts_with(GENERATED) {
-            let fps = Span::from_secs(1).ratio(start.frame_interval);
-            shooting.fps = shooting.fps.or(Some(fps));
-        }
+        let named = footage(params.remove(FOOTAGE), codec.name)?;
+        let (source, shooting) = shooting(named, start.frame_interval);
         let source = place(&source, folder);
         let footage = self.studio.open(&source, &shooting, &mut |_| ())?;
         let encoder = (codec.encoder)(&CodecStart {
@@ -147,6 +166,18 @@ impl Stage<'_> {
         self.filmed.borrow_mut().insert(flow, filmed);
         Ok(Box::new(encoder))
     }
+}
+
+/// Pictures that are made here are made as often as they are captured.
+fn shooting(
+    (source, mut settings): (String, FootageSettings),
+    frame_interval: Span,
+) -> (String, FootageSettings) {
+    if source.starts_with(GENERATED) {
+        let fps = Span::from_secs(1).ratio(frame_interval);
+        settings.fps = settings.fps.or(Some(fps));
+    }
+    (source, settings)
 }
 
 /// Where footage is, seen from the program.

@@ -54,8 +54,13 @@ impl Machine {
     }
 
     fn set_up(&self) -> Output {
+        self.set_up_with(&[])
+    }
+
+    fn set_up_with(&self, arguments: &[&str]) -> Output {
         Command::new("/bin/sh")
             .arg(workspace().join("scripts/setup"))
+            .args(arguments)
             .env("PATH", &self.bin)
             .output()
             .expect("a shell")
@@ -136,6 +141,21 @@ fn without_rights_the_line_to_type_is_printed() {
         assert!(said.ends_with(&format!("\n  {line}\n")), "{said}");
         assert!(!said.contains("called"), "{said}");
     }
+}
+
+#[test]
+fn libvpx_is_installed_only_where_it_is_asked_for() {
+    let machine = Machine::new("vpx")
+        .complete("1.95.0")
+        .with("id", "echo 0")
+        .with("pkg-config", "exit 1")
+        .with("apt-get", "echo \"$*\" >> \"$0.calls\"");
+    assert!(machine.set_up().status.success());
+    assert!(!machine.bin.join("apt-get.calls").exists());
+    assert!(machine.set_up_with(&["--ci", "--nothing"]).status.code() == Some(2));
+    assert!(machine.set_up_with(&["--vpx"]).status.success());
+    let calls = fs::read_to_string(machine.bin.join("apt-get.calls")).expect("it was called");
+    assert_eq!(calls, "install -y libvpx-dev\n");
 }
 
 #[test]

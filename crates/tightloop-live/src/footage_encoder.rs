@@ -173,11 +173,11 @@ mod tests {
     }
 
     /// Frames from 25 ms on, with a key frame asked for at 20.
-    fn film(encoder: &mut FootageEncoder, count: i64) -> Vec<Encoded> {
-        let encode = |number: i64| {
-            let captured = Time::from_millis(25) + INTERVAL * number;
+    fn film(encoder: &mut FootageEncoder, count: u32) -> Vec<Encoded> {
+        let encode = |number: u32| {
+            let captured = Time::from_millis(25) + INTERVAL * i64::from(number);
             let frame = Frame {
-                id: FrameId(number.unsigned_abs()),
+                id: FrameId(number),
                 captured,
                 scene_cut: false,
             };
@@ -206,7 +206,7 @@ mod tests {
             for (encoded, take) in encoded.iter().zip(&takes) {
                 let number = encoded.frame.0;
                 // 25 ms are three quarters of a picture.
-                assert_eq!(take.picture, number, "{}", kind.name);
+                assert_eq!(take.picture, u64::from(number), "{}", kind.name);
                 assert_eq!(encoded.ready, take.captured + Span::from_millis(4));
                 assert_eq!(encoded.size, Bytes::len_of(take.coded.bytes.len()));
                 assert_eq!(

@@ -21,6 +21,7 @@ use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 pub mod copa;
 pub mod cubic;
 pub mod fixed;
+pub mod gcc;
 mod hystart;
 #[cfg(test)]
 mod pipe;
@@ -34,6 +35,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     copa::COPA,
     copa::webrtc::COPA_WEBRTC,
     sqp::SQP,
+    gcc::GCC,
     rocc::ROCC,
 ];
 

@@ -23,7 +23,7 @@ pub(super) struct Record {
 }
 
 /// What a picture's worth is measured in.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Measure {
     name: &'static str,
     unit: &'static str,

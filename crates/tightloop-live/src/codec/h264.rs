@@ -35,12 +35,6 @@ pub const OPENH264: CodecKind = CodecKind {
                 ..Params::default()
             })
         }),
-        ("camera-high", || {
-            written(&Params {
-                complexity: Effort::High,
-                ..Params::default()
-            })
-        }),
         ("camera-no-skip", || {
             written(&Params {
                 skip: false,
@@ -64,8 +58,8 @@ const NAME: &str = "openh264";
 const LARGEST: (usize, usize) = (3840, 2160);
 
 /// The range of rates asked of the codec. Its own is 1 bit/s to 2^31 bit/s;
-/// below 10 kbit/s there is nothing to see.
-const RATES: (u32, u32) = (10_000, 1_000_000_000);
+/// below 10 kbit/s there is nothing to see, and beyond 100 Mbit/s nothing to gain.
+const RATES: (u32, u32) = (10_000, 100_000_000);
 
 /// Settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,8 +111,17 @@ pub struct H264Encoder {
     params: Params,
     size: Size,
     fps: f64,
-    /// The codec, from the first picture on, and its target.
-    running: Option<(Encoder, u32)>,
+    /// The codec, from the first picture on.
+    running: Option<Running>,
+}
+
+/// The codec at work.
+struct Running {
+    encoder: Encoder,
+    /// Its target in bit/s.
+    target: u32,
+    /// It has been told while it ran: it was built without a ceiling of ours.
+    told: bool,
 }
 
 impl H264Encoder {
@@ -149,15 +152,22 @@ impl H264Encoder {
     fn at(&mut self, rate: Rate) -> Result<&mut Encoder, CodecError> {
         let bps = u32::try_from(rate.as_bps()).unwrap_or(u32::MAX);
         let bps = bps.clamp(RATES.0, RATES.1);
-        let (encoder, target) = match &mut self.running {
+        let fresh = self.running.is_none();
+        let running = match &mut self.running {
             Some(running) => running,
-            none => none.insert((start(&self.params, self.fps, bps)?, bps)),
+            none => none.insert(Running {
+                encoder: start(&self.params, self.fps, bps)?,
+                target: bps,
+                told: false,
+            }),
         };
-        if *target != bps {
-            target::set(encoder, *target, bps)?;
-            *target = bps;
+        // The codec is built with its target, and takes another only once it has
+        // encoded a picture.
+        if !fresh && !(running.told && running.target == bps) {
+            target::set(&mut running.encoder, running.target, bps)?;
+            (running.target, running.told) = (bps, true);
         }
-        Ok(encoder)
+        Ok(&mut running.encoder)
     }
 }
 
@@ -177,7 +187,15 @@ fn start(params: &Params, fps: f64, bps: u32) -> Result<Encoder, CodecError> {
             Effort::Medium => Complexity::Medium,
             Effort::High => Complexity::High,
         });
-    Encoder::with_api_config(OpenH264API::from_source(), config).map_err(refused)
+    // The codec turns these off for screens anyway, and complains.
+    let camera = params.content == Content::Camera;
+    let config = config
+        .adaptive_quantization(camera)
+        .background_detection(camera);
+    let mut encoder =
+        Encoder::with_api_config(OpenH264API::from_source(), config).map_err(refused)?;
+    target::silence(&mut encoder)?;
+    Ok(encoder)
 }
 
 impl VideoEncoder for H264Encoder {

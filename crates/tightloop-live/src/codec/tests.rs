@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use proptest::prelude::*;
 
 use super::replay::{Replay, Shown};
@@ -278,6 +280,8 @@ fn wrong_pictures_settings_and_names_are_refused_with_a_reason() {
     );
 }
 
+static FILM: OnceLock<Vec<Picture>> = OnceLock::new();
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
@@ -287,7 +291,7 @@ proptest! {
         rates in prop::collection::vec(any::<u64>(), 6),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 6),
     ) {
-        let film = pictures("cuts", 6);
+        let film = FILM.get_or_init(|| pictures("game", 6));
         for kind in CODECS {
             let mut encoder = encoder(kind, Params::new());
             let mut decoder = (kind.decoder)().expect("a decoder");

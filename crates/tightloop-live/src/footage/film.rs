@@ -26,6 +26,10 @@ const RATES: [f64; 10] = [
 /// How near, as a part of the rate: clocks of containers count milliseconds.
 const NEAR: f64 = 4e-4;
 
+/// Seconds that rounding may make of nothing: of two pictures equally near, the
+/// earlier is shown.
+const ROUNDING: f64 = 1e-9;
+
 /// What generated pictures are where nothing is said.
 const GENERATED: (usize, usize, f64) = (1280, 720, 30.0);
 
@@ -41,18 +45,13 @@ pub(super) fn shoot(
     let path = Path::new(source);
     let (file, kind) = open_file(path)?;
     let mut cutter = Cutter::new(settings, settings.fps);
-    let (mut expected, mut notes) = (None, Vec::new());
+    let mut notes = Vec::new();
     let mut decoded = 0;
     {
-        let mut told = |count: Option<u64>, note: Option<String>| {
-            expected = count.or(expected);
-            notes.extend(note);
-        };
-        // The count is told before the first picture.
         let total = std::cell::Cell::new(None);
         let mut tell = |count: Option<u64>, note: Option<String>| {
             total.set(count.or(total.get()));
-            told(count, note);
+            notes.extend(note);
         };
         let mut sink = |picture: Picture, secs: f64| {
             decoded += 1;
@@ -90,15 +89,27 @@ fn generate(
     let film = generator.film(settings.seed, size);
     let count = ((settings.longest.secs_f64() * fps).round() as u64).max(1);
     let mut cutter = Cutter::new(settings, Some(fps));
-    for shot in 0..count {
-        let secs = shot as f64 / fps;
-        progress(Progress {
-            decoded: shot + 1,
-            of: Some(count),
-        });
-        if cutter.take(film.picture(secs, shot), secs)?.is_break() {
-            break;
+    let painters = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let mut shot = 0;
+    while shot < count {
+        let shots = shot..(shot + painters).min(count);
+        let secs = |shot: u64| shot as f64 / fps;
+        let painted: Vec<Picture> = std::thread::scope(|scope| {
+            let film = &film;
+            let paint = |shot| scope.spawn(move || film.picture(secs(shot), shot));
+            let painting: Vec<_> = shots.clone().map(paint).collect();
+            let join = |painter: std::thread::ScopedJoinHandle<'_, _>| painter.join();
+            painting.into_iter().map(join).collect::<Result<_, _>>()
+        })
+        .map_err(|_| "a picture could not be painted")?;
+        for (picture, number) in painted.into_iter().zip(shots) {
+            progress(Progress {
+                decoded: number + 1,
+                of: Some(count),
+            });
+            let _ = cutter.take(picture, secs(number))?;
         }
+        shot += painters;
     }
     cutter.footage(source, settings, Vec::new())
 }
@@ -158,7 +169,7 @@ impl<'a> Cutter<'a> {
             }
             Some(fps) => {
                 if let Some((_, before, _)) = self.last {
-                    self.show_last(|due| due - before < secs - due, fps)?;
+                    self.show_last(|due| due - before < secs - due + ROUNDING, fps)?;
                 }
                 self.last = Some((picture, secs, None));
             }
@@ -262,8 +273,14 @@ fn rate(times: &[f64]) -> Result<f64, String> {
             last - first
         ));
     }
-    let near = |rate: &&f64| (mean / **rate - 1.0).abs() < NEAR * (1.0 + 30.0 / times.len() as f64);
-    Ok(RATES.iter().find(near).copied().unwrap_or(mean))
+    let off = |rate: &f64| (mean / rate - 1.0).abs();
+    let nearest = RATES
+        .iter()
+        .min_by(|one, other| off(one).total_cmp(&off(other)));
+    // The shorter a clip, the more its rounded times matter.
+    let near = NEAR * (1.0 + 30.0 / times.len() as f64);
+    let usual = nearest.filter(|rate| off(rate) < near);
+    Ok(usual.copied().unwrap_or(mean))
 }
 
 /// For each moment of an even rate, the picture nearest in time.
@@ -272,7 +289,8 @@ fn even(times: &[f64], kept: &[u32], fps: f64) -> Vec<u32> {
     (0..times.len())
         .map(|number| {
             let due = number as f64 / fps;
-            let nearer = |at: usize| (times[at + 1] - due).abs() < (times[at] - due).abs();
+            let off = |at: usize| (times[at] - due).abs();
+            let nearer = |at: usize| off(at + 1) + ROUNDING < off(at);
             while at + 1 < times.len() && nearer(at) {
                 at += 1;
             }

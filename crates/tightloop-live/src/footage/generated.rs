@@ -178,7 +178,7 @@ mod tests {
     fn films_use_the_range_of_video_and_move() {
         for generator in GENERATORS {
             let film = generator.film(1, size());
-            let pictures: Vec<_> = (0..90)
+            let pictures: Vec<_> = (0..60)
                 .map(|shot| film.picture(shot as f64 / 30.0, shot))
                 .collect();
             let first = &pictures[0];
@@ -187,7 +187,7 @@ mod tests {
             assert!(most > Some(&150) && least < Some(&60), "{generator:?}");
             let coloured = |plane: &[u8]| plane.iter().any(|value| value.abs_diff(128) > 10);
             assert!(coloured(first.u()) || coloured(first.v()), "{generator:?}");
-            let moved = difference(&pictures[0], &pictures[89]);
+            let moved = difference(&pictures[0], &pictures[59]);
             assert!(moved > 1.0, "{generator:?}: {moved}");
         }
     }
@@ -196,15 +196,17 @@ mod tests {
     fn cuts_change_everything_at_once_and_games_turn_fast() {
         let steps = |name: &str| -> Vec<f64> {
             let generator = GENERATORS.iter().find(|entry| entry.name == name);
-            let film = generator.expect("it exists").film(1, size());
-            let picture = |shot: u64| film.picture(shot as f64 / 30.0, shot);
-            (0..300)
-                .map(|shot| difference(&picture(shot), &picture(shot + 1)))
-                .collect()
+            let size = Size::new(160, 90).expect("a size");
+            let film = generator.expect("it exists").film(1, size);
+            let pictures: Vec<Picture> = (0..240)
+                .map(|shot| film.picture(shot as f64 / 30.0, shot))
+                .collect();
+            let pairs = pictures.windows(2);
+            pairs.map(|pair| difference(&pair[0], &pair[1])).collect()
         };
         let cuts = steps("cuts");
         let hard = cuts.iter().filter(|step| **step > 15.0).count();
-        assert!((3..=9).contains(&hard), "{hard} cuts in ten seconds");
+        assert!((2..=8).contains(&hard), "{hard} cuts in eight seconds");
         let (game, camera) = (steps("game"), steps("gradients"));
         let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len() as f64;
         assert!(
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn the_smallest_and_odd_shapes_are_painted() {
         for generator in GENERATORS {
-            for (width, height) in [(16, 16), (2, 64), (64, 2), (500, 34)] {
+            for (width, height) in [(16, 16), (2, 64), (64, 2)] {
                 let size = Size::new(width, height).expect("a size");
                 let picture = generator.film(3, size).picture(1.5, 45);
                 assert_eq!(picture.size(), size);

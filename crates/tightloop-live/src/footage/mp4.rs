@@ -78,7 +78,7 @@ fn boxes(file: &mut File, length: u64) -> Result<(Moov, Vec<(Moof, u64)>), Strin
             Ok(header) => header,
             // Bytes behind the last box do no harm where there is an index.
             Err(_) if moov.is_some() => break,
-            Err(error) => return Err(format!("is damaged at byte {at}: {error}")),
+            Err(error) => return Err(format!("is cut off or damaged at byte {at}: {error}")),
         };
         let body = file.stream_position().map_err(|error| error.to_string())?;
         let size = header.size.map_or(length - body, |size| size as u64);

@@ -206,7 +206,7 @@ mod tests {
         assert!(plain.progressive && !plain.full_range && plain.check().is_ok());
         let full = Parameters::parse(&set(&format!("{BASELINE} 1 0 0 1 101 1 1"))).expect("a set");
         assert!(full.full_range);
-        let deep = "01101110 00000000 00011110 1 010 011 011 0 0 1 1 010 0 00100 011 1 1 0 0 1";
+        let deep = "01101110 00000000 00011110 1 010 011 011 0 0 1 1 1 010 0 00100 011 1 1 0 0 1";
         let deep = Parameters::parse(&set(deep)).expect("a set");
         assert!(
             deep.check().expect_err("refused").contains("10 bits"),

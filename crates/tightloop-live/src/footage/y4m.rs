@@ -1,7 +1,9 @@
 //! Y4M: raw pictures with a line of text before each.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Read};
+use std::rc::Rc;
 
 use y4m::{Colorspace, Decoder, Error};
 
@@ -12,7 +14,12 @@ use crate::picture::{Picture, Size};
 /// Reads all pictures.
 pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
     let length = file.metadata().map_or(0, |about| about.len());
-    let mut decoder = Decoder::new(BufReader::new(file)).map_err(|error| match error {
+    let taken = Rc::new(Cell::new(0));
+    let tally = Tally {
+        reader: BufReader::new(file),
+        taken: taken.clone(),
+    };
+    let mut decoder = Decoder::new(tally).map_err(|error| match error {
         Error::UnknownColorspace => {
             "has a colour space that cannot be used: convert it to 8-bit 4:2:0 (`-pix_fmt yuv420p`)"
                 .into()
@@ -60,6 +67,7 @@ pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Resu
     }
     let (mut number, mut buffer) = (0_u64, Picture::black(size));
     loop {
+        let whole = taken.get();
         match decoder.read_frame() {
             Ok(frame) => {
                 let planes = [
@@ -69,7 +77,7 @@ pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Resu
                 ];
                 crop(&mut buffer, planes, width);
             }
-            Err(Error::EOF) => return Ok(()),
+            Err(Error::EOF) if whole == length => return Ok(()),
             Err(error) => {
                 return Err(format!(
                     "is cut off or damaged in picture {number}: {error}"
@@ -84,6 +92,21 @@ pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Resu
             return Ok(());
         }
         number += 1;
+    }
+}
+
+/// Counts what was taken, so that the end of the file can be told from the middle
+/// of a picture.
+struct Tally {
+    reader: BufReader<File>,
+    taken: Rc<Cell<u64>>,
+}
+
+impl Read for Tally {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(bytes)?;
+        self.taken.set(self.taken.get() + read as u64);
+        Ok(read)
     }
 }
 

@@ -68,7 +68,7 @@ impl Camera {
             size,
             look: Look { ..*look },
             wall: Texture::fractal(seed, SIDE, look.coarse, 0.62),
-            skin: Texture::fractal(seed ^ 0x5ca1_ab1e, SIDE, 5, 0.5),
+            skin: Texture::fractal(seed ^ 0x5ca1_ab1e, 7, 5, 0.5),
             grain: Grain::new(seed ^ 0x9e15e, look.noise),
         }
     }

@@ -30,8 +30,8 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new(seed: u64, size: Size) -> Self {
-        // Forty lines on a page.
-        let dot = (size.height() / (40 * LINE)).max(1);
+        // Thirty lines on a page.
+        let dot = (size.height() / (30 * LINE)).max(1);
         Self { seed, dot }
     }
 

@@ -68,18 +68,30 @@ impl Texture {
 
 /// Adds value noise with a grid of 2^`cell` pixels.
 fn octave_of(sum: &mut [f64], seed: u64, shift: u32, cell: u32, height: f64) {
-    let (side, cells) = (1_usize << shift, 1_u64 << (shift - cell));
-    let width = (1_u64 << cell) as f64;
-    let corner = |x: u64, y: u64| uniform(seed, (y % cells) * cells + x % cells);
-    let smooth = |t: f64| t * t * (3.0 - 2.0 * t);
-    for y in 0..side {
-        let (row, down) = (y as u64 >> cell, smooth((y as f64 % width) / width));
-        for x in 0..side {
-            let (column, right) = (x as u64 >> cell, smooth((x as f64 % width) / width));
-            let upper = corner(column, row) * (1.0 - right) + corner(column + 1, row) * right;
-            let lower =
-                corner(column, row + 1) * (1.0 - right) + corner(column + 1, row + 1) * right;
-            sum[(y << shift) | x] += height * (upper * (1.0 - down) + lower * down);
+    let (side, cells) = (1_usize << shift, 1_usize << (shift - cell));
+    let corners: Vec<f64> = (0..(cells * cells) as u64)
+        .map(|corner| height * uniform(seed, corner))
+        .collect();
+    // For each pixel along a side: its cell, the next, and how far it is between.
+    let width = 1_usize << cell;
+    let places: Vec<(usize, usize, f64)> = (0..side)
+        .map(|at| {
+            let part = (at % width) as f64 / width as f64;
+            let near = at >> cell;
+            (near, (near + 1) % cells, part * part * (3.0 - 2.0 * part))
+        })
+        .collect();
+    for (row, &(upper, lower, down)) in sum.chunks_exact_mut(side).zip(&places) {
+        let mix = |column: usize| {
+            let (upper, lower) = (
+                corners[upper * cells + column],
+                corners[lower * cells + column],
+            );
+            upper + (lower - upper) * down
+        };
+        for (value, &(left, right, across)) in row.iter_mut().zip(&places) {
+            let left = mix(left);
+            *value += left + (mix(right) - left) * across;
         }
     }
 }
@@ -91,15 +103,19 @@ pub(super) struct Grain {
 }
 
 /// The length of the strip; rows start anywhere in it.
-const STRIP: usize = 1 << 16;
+const STRIP: usize = 1 << 15;
 
 impl Grain {
     /// Noise with this standard deviation in levels of luma.
     pub(super) fn new(seed: u64, deviation: f64) -> Self {
         let normal = |index: u64| {
-            // The sum of twelve uniform variates is nearly normal.
-            let sum: f64 = (0..12).map(|part| uniform(seed, index * 12 + part)).sum();
-            ((sum - 6.0) * deviation).round().clamp(-127.0, 127.0) as i8
+            // The sum of twelve uniform variates is nearly normal: mean 6, deviation 1.
+            let quarters = |bits: u64| (0..4).map(move |part| (bits >> (16 * part)) & 0xffff);
+            let sum: u64 = (0..3)
+                .flat_map(|part| quarters(hash(seed ^ hash(index * 3 + part))))
+                .sum();
+            let normal = sum as f64 / 65_536.0 - 6.0;
+            (normal * deviation).round().clamp(-127.0, 127.0) as i8
         };
         Self {
             seed,
