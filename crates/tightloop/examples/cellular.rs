@@ -64,8 +64,13 @@ const COPA: &str = "name = \"copa\"";
 const UNRULED: &str = "name = \"fixed\", target = \"12 Mbit/s\"";
 const SALSIFY: &str = "name = \"salsify\"";
 
-const SYSTEMS: [System; 23] = [
+const SYSTEMS: [System; 24] = [
     system("vidaptive", COPA, "name = \"vidaptive\""),
+    system(
+        "gcc",
+        "name = \"gcc\"",
+        "name = \"follow\", max = \"12 Mbit/s\"",
+    ),
     system("no-filler", COPA, "name = \"vidaptive-no-filler\""),
     system(
         "no-filler, window grows",

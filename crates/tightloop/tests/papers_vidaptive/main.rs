@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_macros)] // People read the numbers with --nocapture.
 
+use tightloop::units::{Rate, Span};
 use tightloop::video::vidaptive::share::quantile;
 
 use trial::{Seen, Trial, backlogged, mean, median, steps, video};
@@ -66,6 +67,32 @@ fn a_window_that_grows_unused_becomes_seconds_of_queue() {
     let (window, queue) = woken_up("copa");
     between("window in kB", window, 10.0, 30.0);
     between("longest queue", queue, 20.0, 300.0);
+}
+
+// --- RoCC -------------------------------------------------------------------
+
+#[test]
+fn rocc_fills_the_link_with_one_round_trip_waiting_and_nothing_waits_under_loss() {
+    // Of a tenth lost, a pace of 1.125 times what arrives grows by 1.2 % at
+    // a time: the link is used, and nothing waits.
+    let full = (0.0, (0.99, 1.01), (45.0, 56.0));
+    let lossy = (0.1, (0.85, 1.01), (0.0, 10.0));
+    for (loss, use_of, queue) in [full, lossy] {
+        let link = format!("{}\nloss = {loss:?}", steps(&[(0.0, 10.0)]));
+        let seen = Trial::new(30.0, link, backlogged(ROCC)).run(&[(5.0, 30.0)]);
+        between(
+            "utilisation",
+            seen.number(0, "link.a.utilisation"),
+            use_of.0,
+            use_of.1,
+        );
+        between(
+            "median queue",
+            seen.millis(0, "link.a.waited.p50"),
+            queue.0,
+            queue.1,
+        );
+    }
 }
 
 // --- Fig. 2 -----------------------------------------------------------------
@@ -145,6 +172,32 @@ fn fig_2_for_other_settings() {
             println!("  of the backlogged rate {shares:.3?}, video {video:.2?} Mbit/s");
         }
     }
+    // As browsers' receivers speak.
+    let rarely = "\nfeedback.interval = \"50 ms\"";
+    let [bulk, seen] = [backlogged(&copa(0.5)), video(&copa(0.5), VIDAPTIVE, VP8)]
+        .map(|flow| fig_2(flow + rarely, 0.0, 120.0));
+    println!("feedback every 50 ms");
+    for window in 0..3 {
+        let [rate, of] = [seen.rate(window), bulk.rate(window)];
+        println!(
+            "  {rate:.3} of {of:.3}, video {:.2} Mbit/s",
+            seen.bitrate(window)
+        );
+    }
+    for (name, seen) in [("backlogged", bulk), ("vidaptive", seen)] {
+        println!(
+            "  {name}: queue {:.0} ms",
+            seen.millis(3, "link.a.waited.max")
+        );
+    }
+}
+
+// --- Fig. 3 -----------------------------------------------------------------
+
+#[test]
+fn a_frame_made_for_one_interval_takes_four_at_a_quarter_of_the_rate() {
+    let frame = Rate::from_mbps(2).over(Span::from_millis(33));
+    assert_eq!(frame.at(Rate::from_kbps(500)), Some(Span::from_millis(132)));
 }
 
 // --- Fig. 6 -----------------------------------------------------------------
