@@ -26,6 +26,7 @@ pub const RATE_CONTROLS: &[RateControlKind] = &[follow::FOLLOW];
 pub const ENCODERS: &[EncoderKind] = &[
     model::ideal::IDEAL,
     model::lag::VP8_PAPER,
+    model::measured::MEASURED,
     model::rfc8593::RFC8593,
 ];
 
