@@ -37,6 +37,7 @@ pub const RATE_CONTROLS: &[RateControlKind] = &[
 pub const ENCODERS: &[EncoderKind] = &[
     model::ideal::IDEAL,
     model::lag::VP8_PAPER,
+    model::measured::MEASURED,
     model::rfc8593::RFC8593,
 ];
 
