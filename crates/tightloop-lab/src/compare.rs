@@ -90,14 +90,10 @@ fn film(calls: &[Call], studio: &Studio, bars: &MultiProgress) -> Result<()> {
 }
 
 /// Makes all calls, so many at a time.
-fn all(
-    calls: &[Call],
-    studio: &Studio,
-    bars: &MultiProgress,
-    jobs: usize,
-) -> Result<Vec<Outcome>> {
+fn all(calls: &[Call], studio: &Studio, bars: &MultiProgress, jobs: usize) -> Result<Vec<Outcome>> {
     let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Outcome>>>> = calls.iter().map(|_| Mutex::default()).collect();
+    let done: Vec<Mutex<Option<Result<Outcome>>>> =
+        calls.iter().map(|_| Mutex::default()).collect();
     thread::scope(|scope| {
         for _ in 0..jobs.min(calls.len()) {
             scope.spawn(|| {
@@ -129,12 +125,21 @@ fn page(
 ) -> Result<String> {
     let folders: Vec<PathBuf> = outcomes.iter().map(|it| it.folder.clone()).collect();
     let mut page = report::compose::page(&folders)?;
-    page.title = format!("{} over {}", calls.first().map_or("", Call::video), plan.link);
+    page.title = format!(
+        "{} over {}",
+        calls.first().map_or("", Call::video),
+        plan.link
+    );
     page.subtitle = format!("{} controllers, {}", calls.len(), plan.duration());
     for (run, outcome) in page.runs.iter_mut().zip(outcomes) {
         run.name.clone_from(&outcome.name);
         run.finding = None;
-        if let Some(flow) = run.flows.iter_mut().filter(|flow| !flow.part).nth(plan.call) {
+        if let Some(flow) = run
+            .flows
+            .iter_mut()
+            .filter(|flow| !flow.part)
+            .nth(plan.call)
+        {
             outcome.describe(&mut flow.summary);
         }
     }
@@ -153,7 +158,10 @@ fn page(
 fn worst(outcomes: &[Outcome]) -> Option<usize> {
     let measured: Vec<_> = outcomes.iter().filter_map(|it| it.measured()).collect();
     let frames = measured.iter().map(|it| it.frames().len()).min()?;
-    let settled = outcomes.first()?.place_at(SETTLING).min(frames.saturating_sub(1));
+    let settled = outcomes
+        .first()?
+        .place_at(SETTLING)
+        .min(frames.saturating_sub(1));
     let sum = |place: usize| -> f64 { measured.iter().map(|it| it.frames()[place].ssim).sum() };
     (settled..frames).min_by(|a, b| sum(*a).total_cmp(&sum(*b)))
 }

@@ -141,9 +141,8 @@ impl Stage<'_> {
         let mut params = start.params.clone();
         let takes = match params.remove(TAKES) {
             None => Span::ZERO,
-            Some(value) => Span::deserialize(value).map_err(|error| {
-                SettingError(format!("{TAKES}: {}", error.message()))
-            })?,
+            Some(value) => Span::deserialize(value)
+                .map_err(|error| SettingError(format!("{TAKES}: {}", error.message())))?,
         };
         SettingError::unless(takes >= Span::ZERO, || {
             format!("{TAKES} = {takes} is negative; use 0 s or more")

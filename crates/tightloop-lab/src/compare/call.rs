@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use indicatif::MultiProgress;
 use serde_json::{Value as Json, json};
-use tightloop::analysis::{FlowReport, LinkReport, Report};
+use tightloop::analysis::{FlowReport, LinkReport, Report, Window};
 use tightloop::event::FlowId;
 use tightloop::scenario::Scenario;
 use tightloop::units::Span;
@@ -63,7 +63,11 @@ impl Call {
             video: args.video.clone(),
             scenario: plan.scenario(&contender),
             folder: args.out.join(contender.folder()),
-            vmaf_every: if cfg!(feature = "vmaf") { args.vmaf_every } else { 0 },
+            vmaf_every: if cfg!(feature = "vmaf") {
+                args.vmaf_every
+            } else {
+                0
+            },
             name: contender.name,
         })
     }
@@ -82,11 +86,7 @@ impl Call {
     }
 
     /// Opens the footage that the call films.
-    pub(super) fn film(
-        &self,
-        studio: &Studio,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<()> {
+    pub(super) fn film(&self, studio: &Studio, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         studio.prepare(&self.scenario, self.flow, progress)?;
         Ok(())
     }
@@ -104,7 +104,11 @@ impl Call {
         };
         let bar = bars.add(run::progress(&self.name));
         let stage = studio.stage();
-        let mut screen = Screen::of(self.flow);
+        let window = Window {
+            from: self.scenario.measure.from,
+            to: self.scenario.measure.to.unwrap_or(self.scenario.end()),
+        };
+        let mut screen = Screen::of(self.flow, window);
         let done = job.run(Some(&self.folder), &stage, &bar, &mut screen)?;
         let at = self.flow.0 as usize;
         let seen = stage.filmed(self.flow).map(|filmed| {
@@ -120,14 +124,20 @@ impl Call {
             })
         });
         let Report { flows, links, .. } = done.report;
-        let names = self.scenario.flow[at].path.iter().flat_map(|path| &path.links);
+        let names = self.scenario.flow[at]
+            .path
+            .iter()
+            .flat_map(|path| &path.links);
         let names: Vec<&String> = names.collect();
         let on_the_way = |link: &LinkReport| names.contains(&&link.name);
         let limiting = links.into_iter().filter(on_the_way);
         Ok(Outcome {
             name: self.name.clone(),
             folder: self.folder.clone(),
-            flow: flows.into_iter().nth(at).context("the call left no trace")?,
+            flow: flows
+                .into_iter()
+                .nth(at)
+                .context("the call left no trace")?,
             link: limiting
                 .filter(|link| link.capacity.is_some())
                 .min_by_key(|link| link.capacity),
@@ -147,7 +157,10 @@ impl Outcome {
 
     /// The place of the first frame captured so many seconds into the call.
     pub(super) fn place_at(&self, seconds: f64) -> usize {
-        let captured = self.seen.as_ref().map_or(&[][..], |seen| &seen.screen.captured);
+        let captured = self
+            .seen
+            .as_ref()
+            .map_or(&[][..], |seen| &seen.screen.captured);
         captured.partition_point(|(_, at)| at.secs_f64() < seconds)
     }
 
@@ -217,7 +230,11 @@ impl Outcome {
                 id.0,
                 at.secs_f64(),
                 frame.ssim,
-                if new { "" } else { ", an earlier picture still on the screen" }
+                if new {
+                    ""
+                } else {
+                    ", an earlier picture still on the screen"
+                }
             ),
             png: stills::side_by_side(&source, &shown, width)?,
         }))

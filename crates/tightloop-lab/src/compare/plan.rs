@@ -29,7 +29,11 @@ const TRACE: &str = "lte-like.trace";
 /// The most that 1080p pictures can use. [Vidaptive] §5.
 const MOST_1080P: Rate = Rate::from_mbps(12);
 
-/// Frames a second are the scenario's own where the link is a scenario.
+/// A run goes on this much longer than what is measured of it, so that the last
+/// frames have the time that all others have. Ours.
+const TAIL: Span = Span::from_secs(1);
+
+/// What all contenders have in common.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The scenario, its call without a controller.
@@ -49,6 +53,8 @@ impl Plan {
     pub(super) fn of(args: &CompareArgs) -> Result<Self> {
         let (mut base, call, link) = network(args)?;
         base.seed = args.seed;
+        base.measure.to = Some(base.measure.to.unwrap_or(base.end()));
+        base.duration += TAIL;
         let size = args.size.or_else(|| Size::new(1280, 720));
         let pixels = size.map_or(1.0, |size| size.pixels() as f64 / (1920.0 * 1080.0));
         Ok(Self {
@@ -62,7 +68,7 @@ impl Plan {
 
     /// How long each call lasts.
     pub(super) fn duration(&self) -> Span {
-        self.base.duration
+        self.base.duration - TAIL
     }
 
     /// One contender's call.
@@ -76,7 +82,7 @@ impl Plan {
         video.encoder = self.encoder.clone();
         let whole = Cap {
             from: Time::ZERO,
-            to: Time::ZERO + scenario.duration + Span::from_secs(1),
+            to: scenario.end(),
             max_rate: self.max,
         };
         video.source.caps.push(whole);

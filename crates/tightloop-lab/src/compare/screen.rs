@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tightloop::analysis::Window;
 use tightloop::event::{Event, FlowId, FrameId, Sink};
 use tightloop::units::Time;
 
@@ -9,16 +10,18 @@ use tightloop::units::Time;
 #[derive(Debug)]
 pub(super) struct Screen {
     flow: FlowId,
-    /// Every frame captured, in order.
+    window: Window,
+    /// Every frame captured in the window, in order.
     pub(super) captured: Vec<(FrameId, Time)>,
     pub(super) completed: BTreeSet<FrameId>,
     pub(super) shown: BTreeSet<FrameId>,
 }
 
 impl Screen {
-    pub(super) fn of(flow: FlowId) -> Self {
+    pub(super) fn of(flow: FlowId, window: Window) -> Self {
         Self {
             flow,
+            window,
             captured: Vec::new(),
             completed: BTreeSet::new(),
             shown: BTreeSet::new(),
@@ -29,7 +32,7 @@ impl Screen {
 impl Sink for Screen {
     fn record(&mut self, at: Time, event: &Event) {
         match *event {
-            Event::Captured { flow, frame } if flow == self.flow => {
+            Event::Captured { flow, frame } if flow == self.flow && self.window.contains(at) => {
                 self.captured.push((frame, at));
             }
             Event::Completed { flow, frame } if flow == self.flow => {

@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(winner, "sqp");
         assert!(why.contains("of the two that"), "{why}");
         assert!(why.contains("VMAF 70.0, then gcc with 50.0"), "{why}");
-        assert!(why.contains("cubic has more picture (90.0), 900 ms late"), "{why}");
+        assert!(
+            why.contains("cubic has more picture (90.0), 900 ms late"),
+            "{why}"
+        );
     }
 
     #[test]
@@ -210,7 +213,11 @@ mod tests {
 
     #[test]
     fn where_none_is_in_time_the_choice_says_so() {
-        let all = [record("a", 400.0, 60.0), record("b", 480.0, 75.0), record("c", 900.0, 90.0)];
+        let all = [
+            record("a", 400.0, 60.0),
+            record("b", 480.0, 75.0),
+            record("c", 900.0, 90.0),
+        ];
         let (winner, why) = chosen(&all);
         assert_eq!(winner, "b");
         assert!(why.starts_with("Choose b: no controller"), "{why}");
@@ -221,9 +228,19 @@ mod tests {
     fn without_vmaf_ssim_decides_and_without_pictures_the_bitrate() {
         let mut all = [record("a", 80.0, 60.0), record("b", 90.0, 75.0)];
         all[0].vmaf = None;
-        assert!(choose(&all).expect("a choice").sentence.contains("SSIM 15.00 dB"));
+        assert!(
+            choose(&all)
+                .expect("a choice")
+                .sentence
+                .contains("SSIM 15.00 dB")
+        );
         all[1].ssim_db = None;
-        assert!(choose(&all).expect("a choice").sentence.contains("bitrate 3.75 Mbit/s"));
+        assert!(
+            choose(&all)
+                .expect("a choice")
+                .sentence
+                .contains("bitrate 3.75 Mbit/s")
+        );
     }
 
     #[test]

@@ -136,7 +136,8 @@ mod tests {
             link.change(Time::ZERO, before);
             link.change(Time::from_secs(2), after);
             let packet = PACKET.at(after).expect("a rate");
-            for share in [1.0, share] {
+            let r: f64 = r;
+            for share in [1.0_f64, share] {
                 let peak = link.peak(d, share, Time::from_secs(10)).expect("a link");
                 let expected = (d * (share * r - 1.0)).max(Span::ZERO);
                 let off = peak - expected;

@@ -239,20 +239,30 @@ fn variable(cc: &str, encoder: &str, seed: u64) -> [f64; 3] {
     [(5.0, 10.0), (10.0, 20.0), (22.0, 24.0)].map(|(from, to)| mean(&seen.gauge("alpha", from, to)))
 }
 
+/// The medians over five seeds: how a frame clock meets the rate's jumps differs.
+fn median_variable(cc: &str, encoder: &str) -> [f64; 3] {
+    let seeds: Vec<_> = (1..=5).map(|seed| variable(cc, encoder, seed)).collect();
+    [0, 1, 2].map(|part| {
+        let mut values: Vec<f64> = seeds.iter().map(|values| values[part]).collect();
+        values.sort_by(f64::total_cmp);
+        quantile(&values, 0.5).expect("five")
+    })
+}
+
 #[test]
 fn a_rate_that_jumps_lowers_alpha_until_it_is_steady_again() {
-    let [before, during, after] = variable(ROCC, IDEAL, 1);
+    let [before, during, after] = median_variable(ROCC, IDEAL);
     between("α before", before, 0.9, 1.0);
     between("α during", during, 0.05, before - 0.1);
     between("α after", after, 0.9, 1.0);
     // Six packets are the whole pipe, and Copa's window swings by five: for
     // frames that is a rate that jumps. A window that does not move shows it.
     let still = "name = \"fixed\", window = \"12 kB\"";
-    let [before, during, after] = variable(still, IDEAL, 1);
+    let [before, during, after] = median_variable(still, IDEAL);
     between("α before, still window", before, 0.9, 1.0);
     between("α during", during, 0.05, before - 0.1);
-    between("α after", after, 0.88, 1.0);
-    let [before, during, after] = variable(&copa(0.5), VP8, 1);
+    between("α after", after, 0.9, 1.0);
+    let [before, during, after] = median_variable(&copa(0.5), VP8);
     between("α before, Copa", before, 0.55, 0.85);
     between("α during", during, 0.05, before - 0.1);
     between("α after", after, before - 0.1, before + 0.2);

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{Flow, Page, Run};
 use super::markup::{escape, swatch};
+use super::{Flow, Page, Run};
 
 /// A flow's metrics over its whole run. What does not apply is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -264,20 +264,33 @@ pub(super) fn table(page: &Page, out: &mut String) {
         .map(|column| (column, cells(column)))
         .filter(|(_, cells)| cells.iter().any(Option::is_some))
         .unzip();
-    groups(&columns, out);
-    headings(&columns, out);
+    // Where calls are compared, the run says who made it.
+    let lone = page.verdict.is_some() && page.runs.iter().all(|run| run.flows.len() == 1);
+    let names = if lone {
+        &["controller"][..]
+    } else {
+        &["run", "flow", "controller"]
+    };
+    groups(&columns, names.len(), out);
+    headings(&columns, names, out);
     out.push_str("</thead>\n<tbody>\n");
     let columns = columns.iter().zip(&texts);
     let best: Vec<_> = columns.map(|(column, texts)| best(column, texts)).collect();
     for (index, (run, r, flow)) in rows.iter().enumerate() {
         let _ = write!(
             out,
-            "<tr><th scope=\"row\" data-v=\"{index}\">{}{}</th><td class=\"word\">{}</td><td class=\"word\">{}</td>",
+            "<tr><th scope=\"row\" data-v=\"{index}\">{}{}</th>",
             swatch(index, *run, page.runs.len()),
             escape(&r.name),
-            escape(&flow.name),
-            escape(&flow.controller),
         );
+        if !lone {
+            let _ = write!(
+                out,
+                "<td class=\"word\">{}</td><td class=\"word\">{}</td>",
+                escape(&flow.name),
+                escape(&flow.controller),
+            );
+        }
         for (texts, best) in texts.iter().zip(&best) {
             match &texts[index] {
                 None => out.push_str("<td class=\"none\">–</td>"),
@@ -297,8 +310,8 @@ pub(super) fn table(page: &Page, out: &mut String) {
     out.push_str("</tbody>\n</table></div>\n");
 }
 
-fn groups(columns: &[&Column], out: &mut String) {
-    out.push_str("<tr class=\"groups\"><th colspan=\"3\"></th>");
+fn groups(columns: &[&Column], names: usize, out: &mut String) {
+    let _ = write!(out, "<tr class=\"groups\"><th colspan=\"{names}\"></th>");
     for group in columns.chunk_by(|a, b| a.group == b.group) {
         let _ = write!(
             out,
@@ -310,9 +323,9 @@ fn groups(columns: &[&Column], out: &mut String) {
     out.push_str("</tr>\n");
 }
 
-fn headings(columns: &[&Column], out: &mut String) {
+fn headings(columns: &[&Column], names: &[&str], out: &mut String) {
     out.push_str("<tr>");
-    for word in ["run", "flow", "controller"] {
+    for word in names {
         let _ = write!(out, "<th scope=\"col\" class=\"word\">{word}</th>");
     }
     let mut group = "";
