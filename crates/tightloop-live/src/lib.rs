@@ -10,6 +10,8 @@
 
 pub mod clock;
 pub mod codec;
+#[cfg(target_os = "linux")]
+pub mod emulate;
 pub mod footage;
 pub mod footage_encoder;
 pub mod picture;

@@ -1,0 +1,318 @@
+//! What the emulator reaches on this machine, against a plain loop that reads a
+//! packet and writes it, measured in turns in the same run:
+//! `cargo run --release -p tightloop-live --example emulate -- capacity|probe|bulk`.
+//! Needs root, or user namespaces.
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("emulation needs Linux");
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    linux::main()
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::error::Error;
+    use std::io::{self, Read, Write};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsRawFd;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use tightloop::event::LinkId;
+    use tightloop::link::{Link, Settings};
+    use tightloop::units::{Rate, Span};
+    use tightloop_live::clock::Clock;
+    use tightloop_live::emulate::replay::Keeper;
+    use tightloop_live::emulate::{
+        Ability, Datagram, Drive, Ends, Engine, Lateness, Way, Work, calibrate,
+    };
+
+    type Outcome<T> = Result<T, Box<dyn Error>>;
+
+    pub(crate) fn main() -> Outcome<()> {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let number = |place: usize, default: f64| {
+            words.get(place).map_or(Ok(default), |word| word.parse())
+        };
+        let ends = Arc::new(Ends::open()?);
+        match words.first().map(String::as_str) {
+            Some("capacity") => capacity(&ends, number(1, 5.0)? as usize, number(2, 1.0)?),
+            Some("probe") => {
+                let ability = calibrate(&ends, true)?;
+                tell(&ability);
+                for rate in [20, 50, 100] {
+                    probe(&ends, &ability, Rate::from_mbps(rate), number(1, 5.0)?)?;
+                }
+                Ok(())
+            }
+            _ => Err("say capacity [ROUNDS [SECONDS]] or probe [SECONDS]".into()),
+        }
+    }
+
+    fn tell(ability: &Ability) {
+        println!(
+            "calibrated: {:.0} packets/s, {:.0} Mbit/s, margin {}, urgent {}",
+            ability.packets,
+            ability.rate.mbps_f64(),
+            ability.drive.margin,
+            ability.not_urgent.is_none(),
+        );
+        row("oversleep", &ability.oversleep);
+        row("pickup", &ability.pickup);
+        row("dispatch", &ability.dispatch);
+    }
+
+    fn row(name: &str, it: &Lateness) {
+        let micros = |share| it.quantile(share).millis_f64() * 1e3;
+        let shares = [0.5, 0.9, 0.99, 0.999, 1.0].map(micros);
+        println!(
+            "  {name:10} n {:6}  p50 {:6.1}  p90 {:6.1}  p99 {:6.1}  p99.9 {:7.1}  max {:8.1} us",
+            it.total(),
+            shares[0],
+            shares[1],
+            shares[2],
+            shares[3],
+            shares[4]
+        );
+    }
+
+    /// One TCP flow from inside to outside; what arrived, in Mbit/s.
+    fn bulk(ends: &Ends, time: Duration) -> Outcome<f64> {
+        let listener = TcpListener::bind((ends.far_address(), 0))?;
+        let address = listener.local_addr()?;
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| -> io::Result<()> {
+                ends.enter()?;
+                let mut stream = TcpStream::connect(address)?;
+                let bytes = vec![7; 1 << 17];
+                while !stop.load(Ordering::Relaxed) {
+                    stream.write_all(&bytes)?;
+                }
+                Ok(())
+            });
+            let (mut stream, _) = listener.accept()?;
+            let mut room = vec![0; 1 << 18];
+            // The ramp is no capacity.
+            let ramp = Instant::now() + Duration::from_millis(200);
+            while Instant::now() < ramp {
+                stream.read(&mut room)?;
+            }
+            let (begin, mut bytes) = (Instant::now(), 0);
+            while begin.elapsed() < time {
+                bytes += stream.read(&mut room)?;
+            }
+            let mbps = bytes as f64 * 8e-6 / begin.elapsed().as_secs_f64();
+            stop.store(true, Ordering::Relaxed);
+            // Lets the sender out of its last write.
+            stream.set_nonblocking(false)?;
+            while stream.read(&mut room)? > 0 {}
+            sender.join().map_err(|_| "the sender broke down")??;
+            Ok(mbps)
+        })
+    }
+
+    /// Small packets from inside as fast as can be; those that crossed, per second.
+    fn flood(ends: &Ends, time: Duration) -> Outcome<u64> {
+        let target = UdpSocket::bind((ends.far_address(), 0))?;
+        let address = target.local_addr()?;
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| -> io::Result<u64> {
+                ends.enter()?;
+                let socket = UdpSocket::bind("0.0.0.0:0")?;
+                socket.connect(address)?;
+                let (begin, mut sent) = (Instant::now(), 0);
+                while begin.elapsed() < time {
+                    socket.send(&[0; 72])?;
+                    sent += 1;
+                }
+                Ok(sent)
+            });
+            Ok(sender.join().map_err(|_| "the sender broke down")??)
+        })
+    }
+
+    /// A loop that reads a packet and writes it, of both ways in turn.
+    fn plain<T>(
+        ends: &Arc<Ends>,
+        greedy: bool,
+        work: impl FnOnce() -> Outcome<T>,
+    ) -> Outcome<(T, u64)> {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let mover = scope.spawn(|| -> io::Result<u64> {
+                let mut room = vec![0; 2048];
+                let mut packets = 0;
+                let mut polled = ends.descriptors().map(|fd| libc::pollfd {
+                    fd: fd.as_raw_fd(),
+                    events: libc::POLLIN,
+                    revents: 0,
+                });
+                while !stop.load(Ordering::Relaxed) {
+                    #[allow(unsafe_code)]
+                    // SAFETY: the array has two entries and lives through the call.
+                    unsafe {
+                        libc::poll(polled.as_mut_ptr(), 2, 100);
+                    }
+                    for way in Way::BOTH {
+                        if polled[way.place()].revents == 0 {
+                            continue;
+                        }
+                        while let Some(length) = ends.take(way, &mut room)? {
+                            ends.give(way, &room[..length])?;
+                            packets += 1;
+                            if !greedy {
+                                break;
+                            }
+                        }
+                    }
+                }
+                Ok(packets)
+            });
+            let done = work();
+            stop.store(true, Ordering::Relaxed);
+            let packets = mover.join().map_err(|_| "the loop broke down")??;
+            Ok((done?, packets))
+        })
+    }
+
+    fn links(settings: &Settings) -> [Vec<Link<Datagram>>; 2] {
+        ["up", "down"].map(|name| {
+            let id = LinkId(u32::from(name == "down"));
+            let link = settings.build(id, name, 1, &|_| None);
+            link.into_iter().collect()
+        })
+    }
+
+    fn emulated<T>(
+        ends: &Arc<Ends>,
+        settings: &Settings,
+        drive: Drive,
+        work: impl FnOnce(Clock) -> Outcome<T>,
+    ) -> Outcome<(T, Work)> {
+        let engine = Engine::start(ends, links(settings), Vec::new(), drive, |_| {})?;
+        let done = work(engine.clock());
+        let work = engine.stop()?;
+        if let Some(error) = work.failed {
+            return Err(error.into());
+        }
+        Ok((done?, work))
+    }
+
+    fn capacity(ends: &Arc<Ends>, rounds: usize, seconds: f64) -> Outcome<()> {
+        let time = Duration::from_secs_f64(seconds);
+        let free = Settings::default();
+        let long = Settings {
+            rate: Some(Rate::from_mbps(10_000)),
+            ..Settings::default()
+        };
+        let normal = Drive {
+            urgent: false,
+            ..Drive::default()
+        };
+        let names = ["plain", "greedy", "free", "10 Gbit/s", "free, normal"];
+        let mut tcp = vec![Vec::new(); names.len()];
+        let mut udp = vec![Vec::new(); names.len()];
+        for round in 0..rounds {
+            for place in 0..names.len() {
+                // Turned, so that no contender always follows the same other.
+                let place = (place + round) % names.len();
+                let (mbps, packets) = match place {
+                    0 | 1 => {
+                        let greedy = place == 1;
+                        let (mbps, _) = plain(ends, greedy, || bulk(ends, time))?;
+                        let (_, packets) = plain(ends, greedy, || flood(ends, time))?;
+                        (mbps, packets)
+                    }
+                    _ => {
+                        let settings = if place == 3 { &long } else { &free };
+                        let drive = if place == 4 { normal } else { Drive::default() };
+                        let (mbps, _) = emulated(ends, settings, drive, |_| bulk(ends, time))?;
+                        let (_, work) = emulated(ends, settings, drive, |_| flood(ends, time))?;
+                        (mbps, work.ways[0].delivered)
+                    }
+                };
+                tcp[place].push(mbps);
+                udp[place].push(packets as f64 / seconds);
+            }
+        }
+        let median = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        let [base_tcp, base_udp] = [&tcp, &udp].map(|it| median(&it[0]).max(median(&it[1])));
+        for (place, name) in names.iter().enumerate() {
+            let (mbps, packets) = (median(&tcp[place]), median(&udp[place]));
+            println!(
+                "{name:12}  TCP {mbps:6.0} Mbit/s ({:.3})  UDP 100 B {packets:7.0} packets/s ({:.3})",
+                mbps / base_tcp,
+                packets / base_udp
+            );
+        }
+        Ok(())
+    }
+
+    /// Probes from outside: what a program sees, against what the engine says.
+    fn probe(ends: &Arc<Ends>, ability: &Ability, rate: Rate, seconds: f64) -> Outcome<()> {
+        let delay = Span::from_millis(20);
+        let settings = Settings::fixed(rate, 1000, delay);
+        let (target, own) = (
+            UdpSocket::bind((ends.far_address(), 0))?,
+            UdpSocket::bind("127.0.0.1:0")?,
+        );
+        own.connect(own.local_addr()?)?;
+        let keeper = Keeper::default();
+        let outputs: Vec<Box<dyn tightloop_live::emulate::record::Output>> =
+            vec![Box::new(keeper.clone())];
+        let engine = Engine::start(ends, links(&settings), outputs, ability.drive, |_| {})?;
+        let clock = engine.clock();
+        let address = target.local_addr()?;
+        let size = 1472;
+        let serialised = tightloop::units::Bytes::new(1500).at(rate).unwrap_or_default();
+        // Ninety per cent of the link, so that no packet waits for another.
+        let apart = serialised * (1.0 / 0.9);
+        let count = (seconds / apart.secs_f64()) as u64;
+        let seen = thread::scope(|scope| -> Outcome<Lateness> {
+            let receiver = scope.spawn(|| -> io::Result<Lateness> {
+                target.set_read_timeout(Some(Duration::from_millis(300)))?;
+                let mut late = Lateness::default();
+                let mut room = [0; 2048];
+                while let Ok(_) = target.recv(&mut room) {
+                    let now = clock.now();
+                    let stamp = room[..8].try_into().map_or(0, u64::from_be_bytes);
+                    let sent = tightloop::units::Time::from_nanos(stamp);
+                    late.record(now - sent - serialised - delay);
+                }
+                Ok(late)
+            });
+            let sender = scope.spawn(|| -> io::Result<()> {
+                ends.enter()?;
+                let socket = UdpSocket::bind("0.0.0.0:0")?;
+                socket.connect(address)?;
+                let mut next = clock.now();
+                for _ in 0..count {
+                    next += apart;
+                    thread::sleep(tightloop_live::clock::to_std(next - clock.now()));
+                    let mut probe = vec![0; size];
+                    probe[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
+                    socket.send(&probe)?;
+                }
+                Ok(())
+            });
+            sender.join().map_err(|_| "the sender broke down")??;
+            Ok(receiver.join().map_err(|_| "the receiver broke down")??)
+        })?;
+        let work = engine.stop()?;
+        println!("{rate}, a packet every {apart}");
+        row("dispatch", &work.ways[0].lateness);
+        row("outside", &seen);
+        Ok(())
+    }
+}

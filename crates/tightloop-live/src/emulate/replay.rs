@@ -1,0 +1,184 @@
+//! What an engine did, done again in a simulation.
+//!
+//! The arrivals of a live run, at the times at which the engine pushed them,
+//! are fed to links built from the same settings and seed. Every drop, mark and
+//! departure must then come again at the same nanosecond: that is what it means
+//! that the emulator and the simulator have one model.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tightloop::event::{Ecn, Event, Log, PacketId};
+use tightloop::link::{Link, Packet};
+use tightloop::units::{Bytes, Time};
+
+use super::packet::{Datagram, Way};
+use super::pipe::Pipe;
+use super::record::{Batch, Output};
+
+/// A packet without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the engine had it.
+    pub at: Time,
+    /// Which way it goes.
+    pub way: Way,
+    id: PacketId,
+    size: Bytes,
+    ecn: Ecn,
+}
+
+impl Packet for Arrival {
+    fn size(&self) -> Bytes {
+        self.size
+    }
+
+    fn id(&self) -> PacketId {
+        self.id
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+}
+
+/// A run, kept in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// What arrived.
+    pub arrivals: Vec<Arrival>,
+    /// Everything the links did, in the order of time.
+    pub events: Vec<(Time, Event)>,
+}
+
+impl Memory {
+    /// What the links did on one way, up to a time, in an order that does not
+    /// depend on how often anybody looked.
+    fn of(&self, way: Way, end: Time) -> Vec<(Time, Event)> {
+        deeds(&self.events, way, end)
+    }
+
+    /// Feeds the arrivals of one way to these links and compares all that
+    /// happened up to `end` with what happened live. Gives how many events were
+    /// the same.
+    ///
+    /// # Errors
+    ///
+    /// The first event that differs.
+    pub fn again(
+        &self,
+        way: Way,
+        links: Vec<Link<Arrival>>,
+        end: Time,
+    ) -> Result<usize, Difference> {
+        let mut pipe = Pipe::new(links);
+        let mut events: Vec<(Time, Event)> = Vec::new();
+        for arrival in self.arrivals.iter().filter(|it| it.way == way) {
+            let mut log = Log::to(&mut events);
+            while pipe.pop(arrival.at, &mut log).is_some() {}
+            pipe.push(arrival.at, *arrival, &mut log);
+        }
+        while pipe.pop(end, &mut Log::to(&mut events)).is_some() {}
+        pipe.finish(end, &mut Log::to(&mut events));
+        let (live, again) = (self.of(way, end), deeds(&events, way, end));
+        for place in 0..live.len().max(again.len()) {
+            let (live, again) = (live.get(place), again.get(place));
+            if live != again {
+                return Err(Difference {
+                    place,
+                    live: live.copied(),
+                    again: again.copied(),
+                });
+            }
+        }
+        Ok(live.len())
+    }
+}
+
+/// Drops, marks and departures of a way, by time and packet.
+fn deeds(events: &[(Time, Event)], way: Way, end: Time) -> Vec<(Time, Event)> {
+    let mut deeds = BTreeMap::new();
+    for (place, (at, event)) in events.iter().enumerate() {
+        let (kind, link, packet) = match event {
+            Event::Queued { link, packet, .. } => (0, link, packet),
+            Event::Dropped { link, packet, .. } => (1, link, packet),
+            Event::Marked { link, packet, .. } => (2, link, packet),
+            Event::Left { link, packet, .. } => (3, link, packet),
+            _ => continue,
+        };
+        if packet.flow == way.flow() && *at <= end {
+            deeds.insert((*at, packet.number, link.0, kind, place), *event);
+        }
+    }
+    let times = deeds.into_iter();
+    times.map(|((at, ..), event)| (at, event)).collect()
+}
+
+/// Where the simulation did something else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The event's place.
+    pub place: usize,
+    /// What happened live.
+    pub live: Option<(Time, Event)>,
+    /// What happened in the simulation.
+    pub again: Option<(Time, Event)>,
+}
+
+/// An output that keeps a run in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Keeper(Arc<Mutex<Memory>>);
+
+impl Keeper {
+    /// What was kept.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.0.lock().map(|it| it.clone()).unwrap_or_default()
+    }
+}
+
+impl Output for Keeper {
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        let broken = |_| io::Error::other("whoever looked broke down");
+        let mut memory = self.0.lock().map_err(broken)?;
+        let mut numbers = Way::BOTH.map(|way| {
+            let of = |it: &&Arrival| it.way == way;
+            memory.arrivals.iter().rev().find(of).map_or(0, |it| it.id.number + 1)
+        });
+        for seen in batch.packets.iter().filter(|seen| !seen.crossed) {
+            let bytes = batch.bytes(seen);
+            let mut room = Datagram::room();
+            room[..bytes.len()].copy_from_slice(bytes);
+            let number = &mut numbers[seen.way.place()];
+            if let Ok(packet) = Datagram::new(room, bytes.len(), seen.way, *number) {
+                *number += 1;
+                memory.arrivals.push(Arrival {
+                    at: seen.at,
+                    way: seen.way,
+                    id: packet.id(),
+                    size: packet.size(),
+                    ecn: packet.ecn(),
+                });
+            }
+        }
+        memory.events.extend_from_slice(&batch.events);
+        Ok(())
+    }
+
+    fn finish(&mut self, _end: Time) -> io::Result<()> {
+        Ok(())
+    }
+}
