@@ -13,6 +13,81 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     linux::main()
 }
 
+/// When the kernel received a packet, without the time until a program wakes.
+#[cfg(target_os = "linux")]
+mod stamps {
+    #![allow(unsafe_code)]
+
+    use std::net::UdpSocket;
+    use std::os::fd::AsRawFd;
+    use std::time::{SystemTime, UNIX_EPOCH};
+    use std::{io, mem, ptr};
+
+    use tightloop::units::{Span, Time};
+    use tightloop_live::clock::Clock;
+
+    pub(crate) struct Stamps {
+        /// What the wall clock reads beyond ours.
+        offset: i128,
+    }
+
+    impl Stamps {
+        pub(crate) fn of(socket: &UdpSocket, clock: Clock) -> io::Result<Self> {
+            let on: libc::c_int = 1;
+            // SAFETY: the option takes an int, which is good for the call.
+            let set = unsafe {
+                let size = mem::size_of_val(&on) as libc::socklen_t;
+                let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
+                libc::setsockopt(socket.as_raw_fd(), level, name, ptr::from_ref(&on).cast(), size)
+            };
+            if set < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // The closest of a few readings of both clocks.
+            let reading = |_| {
+                let before = clock.now();
+                let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+                let after = clock.now();
+                let wall = wall.unwrap_or_default().as_nanos() as i128;
+                let middle = (before.as_nanos() + after.as_nanos()) / 2;
+                (after - before, wall - i128::from(middle))
+            };
+            let closest = (0..100).map(reading).min_by_key(|(gap, _)| *gap);
+            let offset = closest.map_or(0, |(_, offset)| offset);
+            Ok(Self { offset })
+        }
+
+        /// The next packet, and when the kernel had it.
+        pub(crate) fn receive(&self, socket: &UdpSocket, room: &mut [u8]) -> io::Result<Time> {
+            let mut control = [0_u64; 8];
+            let mut part = libc::iovec {
+                iov_base: room.as_mut_ptr().cast(),
+                iov_len: room.len(),
+            };
+            // SAFETY: all pointers are to live memory of the lengths given, and
+            // the control message is read only where the kernel says it wrote one.
+            unsafe {
+                let mut message: libc::msghdr = mem::zeroed();
+                message.msg_iov = &raw mut part;
+                message.msg_iovlen = 1;
+                message.msg_control = control.as_mut_ptr().cast();
+                message.msg_controllen = mem::size_of_val(&control);
+                if libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                let header = libc::CMSG_FIRSTHDR(&raw const message);
+                if header.is_null() || (*header).cmsg_type != libc::SCM_TIMESTAMPNS {
+                    return Err(io::Error::other("the kernel gave no time"));
+                }
+                let time: libc::timespec = ptr::read_unaligned(libc::CMSG_DATA(header).cast());
+                let wall = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+                let nanos = i64::try_from(wall - self.offset).unwrap_or(0);
+                Ok(Time::ZERO + Span::from_nanos(nanos))
+            }
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::error::Error;
@@ -26,9 +101,11 @@ mod linux {
 
     use tightloop::event::LinkId;
     use tightloop::link::{Link, Settings};
-    use tightloop::units::{Rate, Span};
-    use tightloop_live::clock::Clock;
-    use tightloop_live::emulate::replay::Keeper;
+    use tightloop::units::{Bytes, Rate, Span, Time};
+    use crate::stamps;
+    use tightloop_live::clock::{Clock, to_std};
+    use tightloop_live::emulate::calibrate::Pickup;
+    use tightloop_live::emulate::record::Output;
     use tightloop_live::emulate::{
         Ability, Datagram, Drive, Ends, Engine, Lateness, Way, Work, calibrate,
     };
@@ -259,48 +336,35 @@ mod linux {
         Ok(())
     }
 
-    /// Probes from outside: what a program sees, against what the engine says.
-    fn probe(ends: &Arc<Ends>, ability: &Ability, rate: Rate, seconds: f64) -> Outcome<()> {
-        let delay = Span::from_millis(20);
-        let settings = Settings::fixed(rate, 1000, delay);
-        let (target, own) = (
-            UdpSocket::bind((ends.far_address(), 0))?,
-            UdpSocket::bind("127.0.0.1:0")?,
-        );
-        own.connect(own.local_addr()?)?;
-        let keeper = Keeper::default();
-        let outputs: Vec<Box<dyn tightloop_live::emulate::record::Output>> =
-            vec![Box::new(keeper.clone())];
-        let engine = Engine::start(ends, links(&settings), outputs, ability.drive, |_| {})?;
-        let clock = engine.clock();
+    /// Sends stamped packets and takes them in; how long each took beyond `ideal`.
+    fn stamped(
+        clock: Clock,
+        target: &UdpSocket,
+        enter: &(dyn Fn() -> io::Result<UdpSocket> + Sync),
+        (count, apart, size): (u64, Span, usize),
+        ideal: Span,
+    ) -> Outcome<Lateness> {
         let address = target.local_addr()?;
-        let size = 1472;
-        let serialised = tightloop::units::Bytes::new(1500).at(rate).unwrap_or_default();
-        // Ninety per cent of the link, so that no packet waits for another.
-        let apart = serialised * (1.0 / 0.9);
-        let count = (seconds / apart.secs_f64()) as u64;
-        let seen = thread::scope(|scope| -> Outcome<Lateness> {
+        thread::scope(|scope| {
             let receiver = scope.spawn(|| -> io::Result<Lateness> {
                 target.set_read_timeout(Some(Duration::from_millis(300)))?;
                 let mut late = Lateness::default();
                 let mut room = [0; 2048];
-                while let Ok(_) = target.recv(&mut room) {
-                    let now = clock.now();
+                let kernel = stamps::Stamps::of(target, clock)?;
+                while let Ok(now) = kernel.receive(target, &mut room) {
                     let stamp = room[..8].try_into().map_or(0, u64::from_be_bytes);
-                    let sent = tightloop::units::Time::from_nanos(stamp);
-                    late.record(now - sent - serialised - delay);
+                    late.record(now - Time::from_nanos(stamp) - ideal);
                 }
                 Ok(late)
             });
-            let sender = scope.spawn(|| -> io::Result<()> {
-                ends.enter()?;
-                let socket = UdpSocket::bind("0.0.0.0:0")?;
+            let sender = scope.spawn(move || -> io::Result<()> {
+                let socket = enter()?;
                 socket.connect(address)?;
                 let mut next = clock.now();
+                let mut probe = vec![0; size];
                 for _ in 0..count {
                     next += apart;
-                    thread::sleep(tightloop_live::clock::to_std(next - clock.now()));
-                    let mut probe = vec![0; size];
+                    thread::sleep(to_std(next - clock.now()));
                     probe[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
                     socket.send(&probe)?;
                 }
@@ -308,11 +372,50 @@ mod linux {
             });
             sender.join().map_err(|_| "the sender broke down")??;
             Ok(receiver.join().map_err(|_| "the receiver broke down")??)
+        })
+    }
+
+    /// Probes from outside: what a program sees, against what the engine says.
+    fn probe(ends: &Arc<Ends>, ability: &Ability, rate: Rate, seconds: f64) -> Outcome<()> {
+        let delay = Span::from_millis(20);
+        let settings = Settings::fixed(rate, 1000, delay);
+        let serialised = Bytes::new(1500).at(rate).unwrap_or_default();
+        let inside = || {
+            ends.enter()?;
+            UdpSocket::bind("0.0.0.0:0")
+        };
+        println!("{rate}");
+        // Nine tenths of the link: what the engine says of itself.
+        let apart = serialised * (1.0 / 0.9);
+        let count = |apart: Span| (seconds / apart.secs_f64()) as u64;
+        let target = UdpSocket::bind((ends.far_address(), 0))?;
+        let (_, work) = emulated(ends, &settings, ability.drive, |clock| {
+            stamped(clock, &target, &inside, (count(apart), apart, 1472), delay)
         })?;
+        row("at 90 %", &work.ways[0].lateness);
+        // Seldom, so that no packet waits for another: from outside.
+        let seldom = Span::from_millis(2);
+        let plan = (count(seldom), seldom, 1472);
+        let (pickup, measured) = Pickup::new();
+        let outputs: Vec<Box<dyn Output>> = vec![Box::new(pickup)];
+        let engine = Engine::start(ends, links(&settings), outputs, ability.drive, |_| {})?;
+        let seen = stamped(engine.clock(), &target, &inside, plan, delay + serialised)?;
         let work = engine.stop()?;
-        println!("{rate}, a packet every {apart}");
+        let pickup = measured.lock().map_err(|_| "broken")?.clone();
+        row("pickup", &pickup);
         row("dispatch", &work.ways[0].lateness);
         row("outside", &seen);
+        let here = || UdpSocket::bind("127.0.0.1:0");
+        let own = stamped(Clock::start(), &here()?, &here, plan, Span::ZERO)?;
+        row("own cost", &own);
+        let median = |it: &Lateness| it.quantile(0.5).millis_f64() * 1e3;
+        let engine = median(&pickup) + median(&work.ways[0].lateness);
+        let outside = median(&seen) - median(&own);
+        println!(
+            "  p50: the engine says {engine:.1} us (pickup and dispatch), the probe {outside:.1} us \
+             beyond its own cost: {:+.1} us apart",
+            outside - engine
+        );
         Ok(())
     }
 }

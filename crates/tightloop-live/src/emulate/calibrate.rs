@@ -71,10 +71,9 @@ pub fn calibrate(ends: &Arc<Ends>, urgent: bool) -> Result<Ability, Error> {
         urgent,
     };
 
-    let pickup = Arc::new(Mutex::new(Lateness::default()));
+    let (output, pickup) = Pickup::new();
     let probed = Settings::fixed(PROBED, 1000, PROBED_DELAY);
-    let output = Box::new(Pickup(Arc::clone(&pickup)));
-    let work = with(ends, &probed, vec![output], drive, |socket, clock| {
+    let work = with(ends, &probed, vec![Box::new(output)], drive, |socket, clock| {
         let mut next = clock.now();
         for _ in 0..PROBES {
             next += APART;
@@ -162,8 +161,19 @@ fn with(
     }
 }
 
-/// Compares when probes came with when they were sent.
-struct Pickup(Arc<Mutex<Lateness>>);
+/// Compares when packets came with when they were sent, where the first eight
+/// bytes of UDP payload are the engine's clock at sending, in nanoseconds.
+#[derive(Debug)]
+pub struct Pickup(Arc<Mutex<Lateness>>);
+
+impl Pickup {
+    /// An output, and what it measures.
+    #[must_use]
+    pub fn new() -> (Self, Arc<Mutex<Lateness>>) {
+        let measured = Arc::default();
+        (Self(Arc::clone(&measured)), measured)
+    }
+}
 
 impl Output for Pickup {
     fn name(&self) -> String {
