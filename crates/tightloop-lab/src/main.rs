@@ -4,6 +4,8 @@ mod args;
 mod compare;
 mod diagnostic;
 mod digest;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod file;
 mod follow;
 mod list;
@@ -37,6 +39,10 @@ fn main() -> ExitCode {
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
+        Command::Emulate(args) => match emulated(&args) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tightloop", &mut script);
@@ -52,6 +58,16 @@ fn main() -> ExitCode {
             ExitCode::from(MISUSE)
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn emulated(args: &args::EmulateArgs) -> Result<ExitCode, Error> {
+    emulate::main(args).map(ExitCode::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn emulated(_args: &args::EmulateArgs) -> Result<ExitCode, Error> {
+    anyhow::bail!("links are emulated on Linux alone: they need its TUN devices and namespaces")
 }
 
 fn complain(error: &Error) {

@@ -16,9 +16,9 @@ use crate::store::parts::Parts;
 use crate::store::{About, Folder};
 use crate::studio::{Stage, Studio};
 
-mod expect;
+pub(crate) mod expect;
 mod resolve;
-mod summary;
+pub(crate) mod summary;
 
 use expect::{Check, Expectations};
 

@@ -12,7 +12,7 @@ pub(super) struct Expectations(Vec<(String, Key, Band)>);
 
 /// A band and what was measured.
 #[derive(Clone, Debug)]
-pub(super) struct Check {
+pub(crate) struct Check {
     pub(super) key: String,
     pub(super) value: Value,
     pub(super) low: String,

@@ -201,7 +201,7 @@ fn checks_table(checks: &[Check]) -> Table {
 }
 
 /// For machines. Rates are in bit/s, times in seconds, sizes in bytes.
-pub(super) fn json(about: &About, report: &Report, checks: &[Check]) -> Json {
+pub(crate) fn json(about: &About, report: &Report, checks: &[Check]) -> Json {
     let metrics: BTreeMap<String, Option<f64>> = report
         .values()
         .into_iter()

@@ -4,14 +4,14 @@
 use std::io;
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
 
 use tightloop::event::LinkId;
 use tightloop::link::{Link, Settings};
-use tightloop::units::{Rate, Span, Time};
+use tightloop::units::{Bytes, Rate, Span, Time};
 
-use super::engine::{Drive, Engine, Work};
+use super::engine::{Drive, Engine, Tally, Work};
 use super::lateness::Lateness;
 use super::packet::{Datagram, MTU};
 use super::record::{Batch, Failure, Output};
@@ -33,7 +33,9 @@ const APART: Span = Span::from_micros(500);
 const PROBED: Rate = Rate::from_mbps(50);
 const PROBED_DELAY: Span = Span::from_millis(2);
 /// How long as many packets are sent as can be.
-const FLOOD: Duration = Duration::from_millis(200);
+const FLOOD: Span = Span::from_millis(200);
+/// After that a device's queue has emptied.
+const REST: Span = Span::from_millis(50);
 /// Bytes of IPv4 and UDP before a probe's own.
 const HEADERS: usize = 28;
 
@@ -73,7 +75,7 @@ pub fn calibrate(ends: &Arc<Ends>, urgent: bool) -> Result<Ability, Error> {
 
     let (output, pickup) = Pickup::new();
     let probed = Settings::fixed(PROBED, 1000, PROBED_DELAY);
-    let work = with(ends, &probed, vec![Box::new(output)], drive, |socket, clock| {
+    let work = with(ends, &probed, vec![Box::new(output)], drive, |socket, clock, _| {
         let mut next = clock.now();
         for _ in 0..PROBES {
             next += APART;
@@ -89,19 +91,25 @@ pub fn calibrate(ends: &Arc<Ends>, urgent: bool) -> Result<Ability, Error> {
     let pickup = pickup.lock().map_err(|_| Error::Broken)?.clone();
 
     let free = Settings::default();
-    let flood = with(ends, &free, Vec::new(), drive, |socket, clock| {
-        let end = clock.now() + Span::from_secs_f64(FLOOD.as_secs_f64());
-        while clock.now() < end {
+    let mut carried = (0, Span::ZERO);
+    let flooded = &mut carried;
+    with(ends, &free, Vec::new(), drive, |socket, clock, tallies| {
+        let begin = clock.now();
+        while clock.now() < begin + FLOOD {
             socket.send(&[0; MTU - HEADERS])?;
         }
+        let delivered = tallies[0].delivered.load(Ordering::Relaxed);
+        *flooded = (delivered, clock.now() - begin);
+        // What the devices still hold is not to meet the link that comes next.
+        thread::sleep(to_std(REST));
         Ok(())
     })?;
-    let seconds = flood.lasted.secs_f64();
-    let [flooded, _] = flood.ways;
+    let (packets, span) = carried;
+    let bytes = Bytes::new(MTU as u64) * packets;
     Ok(Ability {
         drive,
-        packets: flooded.delivered as f64 / seconds,
-        rate: flooded.bytes.per(flood.lasted).unwrap_or(Rate::ZERO),
+        packets: packets as f64 / span.secs_f64(),
+        rate: bytes.per(span).unwrap_or(Rate::ZERO),
         oversleep,
         pickup,
         dispatch: up.lateness,
@@ -133,7 +141,7 @@ fn with(
     settings: &Settings,
     outputs: Vec<Box<dyn Output>>,
     drive: Drive,
-    send: impl FnOnce(UdpSocket, Clock) -> io::Result<()> + Send,
+    send: impl FnOnce(UdpSocket, Clock, &[Tally; 2]) -> io::Result<()> + Send,
 ) -> Result<Work, Error> {
     let link = |name| -> Vec<Link<Datagram>> {
         let link = settings.build(LinkId(0), name, 1, &|_| None);
@@ -143,13 +151,13 @@ fn with(
     let address = target.local_addr()?;
     let links = [link("up"), link("down")];
     let engine = Engine::start(ends, links, outputs, drive, |_: &Failure| {})?;
-    let clock = engine.clock();
+    let (clock, tallies) = (engine.clock(), engine.tallies());
     let sent = thread::scope(|scope| {
         let sender = scope.spawn(move || {
             ends.enter()?;
             let socket = UdpSocket::bind("0.0.0.0:0")?;
             socket.connect(address)?;
-            send(socket, clock)
+            send(socket, clock, &tallies)
         });
         sender.join().map_err(|_| Error::Broken)
     });

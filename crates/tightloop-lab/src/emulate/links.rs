@@ -1,0 +1,396 @@
+//! Which links were asked for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use tightloop::event::LinkId;
+use tightloop::link::queue::Discipline;
+use tightloop::link::{GilbertElliott, Link, Packet, Settings, Trace};
+use tightloop::scenario::unknown_name;
+use tightloop::settings::{Params, settings};
+use tightloop::units::{Rate, Span};
+use tightloop_live::emulate::Way;
+
+use crate::args::EmulateArgs;
+use crate::file::File;
+use crate::trace;
+
+/// A link of one way.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    pub(super) name: String,
+    pub(super) settings: Settings,
+}
+
+/// All links, and the traces they play.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) name: String,
+    /// Up and down, each in the order in which packets meet them.
+    pub(super) ways: [Vec<Planned>; 2],
+    traces: BTreeMap<String, Arc<Trace>>,
+    seed: u64,
+}
+
+impl Plan {
+    pub(super) fn of(args: &EmulateArgs) -> Result<Self> {
+        let mut plan = match &args.scenario {
+            Some(path) => Self::of_scenario(path, args)?,
+            None => Self::of_words(args)?,
+        };
+        for link in plan.ways.iter_mut().flatten() {
+            let settings = &mut link.settings;
+            settings.once |= args.once && settings.trace.is_some();
+            if let Some(name) = &settings.trace
+                && !plan.traces.contains_key(name)
+            {
+                let trace = Arc::new(trace::read(Path::new(name))?);
+                plan.traces.insert(name.clone(), trace);
+            }
+        }
+        // What cannot be built is to be known before anything is started.
+        plan.build::<tightloop_live::emulate::Datagram>()?;
+        Ok(plan)
+    }
+
+    /// The links themselves; numbered from the first up to the last down.
+    pub(super) fn build<P: Packet>(&self) -> Result<[Vec<Link<P>>; 2]> {
+        let find = |name: &str| self.traces.get(name).cloned();
+        let mut built = <[Vec<Link<P>>; 2]>::default();
+        for way in Way::BOTH {
+            let first = self.first(way).0;
+            let links = &self.ways[way.place()];
+            for (id, link) in (first..).zip(links) {
+                let made = link.settings.build(LinkId(id), &link.name, self.seed, &find);
+                built[way.place()].push(made?);
+            }
+        }
+        Ok(built)
+    }
+
+    /// The first link of a way.
+    pub(super) fn first(&self, way: Way) -> LinkId {
+        LinkId(match way {
+            Way::Up => 0,
+            Way::Down => self.ways[0].len() as u32,
+        })
+    }
+
+    /// The last link of a way.
+    pub(super) fn last(&self, way: Way) -> LinkId {
+        LinkId(self.first(way).0 + (self.ways[way.place()].len() as u32).max(1) - 1)
+    }
+
+    /// The most that both ways can carry together, where that is limited.
+    pub(super) fn most(&self) -> Option<Rate> {
+        let ways = self.ways.iter().map(|links| {
+            let most = links.iter().filter_map(|link| self.fastest(&link.settings));
+            most.min()
+        });
+        ways.flatten().reduce(|a, b| a + b)
+    }
+
+    fn fastest(&self, settings: &Settings) -> Option<Rate> {
+        let steps = settings.steps.as_ref();
+        let steps = steps.and_then(|it| it.iter().map(|(_, rate)| *rate).max());
+        let trace = settings.trace.as_ref().and_then(|name| self.traces.get(name));
+        let trace = trace.map(|it| it.statistics().p95);
+        settings.rate.or(steps).or(trace).or(settings.poisson)
+    }
+
+    /// A way in words.
+    pub(super) fn words(&self, way: Way) -> String {
+        let links = self.ways[way.place()].iter();
+        links.map(|link| words(&link.settings)).collect::<Vec<_>>().join(", then ")
+    }
+
+    fn of_words(args: &EmulateArgs) -> Result<Self> {
+        let mut both = Settings {
+            delay: args.delay.unwrap_or_default(),
+            ..Settings::default()
+        };
+        if let Some(text) = &args.queue {
+            both.queue = queue(text)?;
+        }
+        if let Some(text) = &args.loss {
+            loss(text, &mut both).with_context(|| format!("--loss {text}"))?;
+        }
+        if let Some(text) = &args.jitter {
+            both.jitter = Some(jitter(text).with_context(|| format!("--jitter {text}"))?);
+        }
+        let mut ways = Way::BOTH.map(|way| (way, both.clone()));
+        for (way, settings) in &mut ways {
+            let speed = match way {
+                Way::Up => &args.up,
+                Way::Down => &args.down,
+            };
+            if let Some(text) = speed {
+                speed_of(text, settings)?;
+            }
+            for assignment in &args.set {
+                set(assignment, *way, settings)?;
+            }
+        }
+        Ok(Self {
+            name: "emulate".into(),
+            ways: ways.map(|(way, settings)| {
+                vec![Planned {
+                    name: way.name().into(),
+                    settings,
+                }]
+            }),
+            traces: BTreeMap::new(),
+            seed: args.seed,
+        })
+    }
+
+    fn of_scenario(path: &Path, args: &EmulateArgs) -> Result<Self> {
+        let file = File::load(path, &[], Some(args.seed))?;
+        let scenario = &file.scenario;
+        let names = scenario.flow_names();
+        let place = names.iter().position(|name| *name == args.flow);
+        let place = place.or_else(|| args.flow.parse().ok());
+        let known = names.iter().map(String::as_str);
+        let Some((place, flow)) = place.and_then(|it| Some((it, scenario.flow.get(it)?))) else {
+            bail!(unknown_name("flow", &args.flow, known));
+        };
+        let Some(way) = flow.path.first() else {
+            bail!("flow `{}` of {} has no path", names[place], path.display());
+        };
+        if flow.path.len() > 1 {
+            eprintln!("emulate: the flow has several paths; the first is taken");
+        }
+        let row = |names: &[String], direction: Way, extra: Span| -> Result<Vec<Planned>> {
+            let mut row = Vec::new();
+            for name in names {
+                let Some(found) = scenario.link.get(name) else {
+                    bail!("{}: there is no link `{name}`", path.display());
+                };
+                let mut settings = found.clone();
+                if let Some(name) = &mut settings.trace {
+                    *name = file.place(name).display().to_string();
+                }
+                // The scenario numbers its flows, a live link its ways.
+                let own = settings.flow_delays.iter();
+                let own = own.filter(|(flow, _)| *flow as usize == place);
+                let own = own.map(|(_, delay)| (direction.flow().0, *delay)).collect();
+                settings.flow_delays = own;
+                row.push(Planned {
+                    name: name.clone(),
+                    settings,
+                });
+            }
+            if extra.is_positive()
+                && let Some(last) = row.last_mut()
+            {
+                last.settings.flow_delays.push((direction.flow().0, extra));
+            }
+            Ok(row)
+        };
+        let up = row(&way.links, Way::Up, way.delay)?;
+        let down = row(&way.back, Way::Down, way.back_delay)?;
+        Ok(Self {
+            name: scenario.name.clone(),
+            ways: [up, down],
+            traces: BTreeMap::new(),
+            seed: args.seed,
+        })
+    }
+}
+
+/// `12 Mbit/s`, or a file.
+fn speed_of(text: &str, settings: &mut Settings) -> Result<()> {
+    if let Ok(rate) = text.parse::<Rate>() {
+        settings.rate = Some(rate);
+        return Ok(());
+    }
+    if !Path::new(text).exists() {
+        bail!(
+            "{text} is neither a file nor a rate such as '12 Mbit/s'; `tightloop trace generate` \
+             makes traces"
+        );
+    }
+    settings.trace = Some(text.to_owned());
+    Ok(())
+}
+
+/// `name:key=value,key=value`, values as TOML or bare words.
+fn spec(text: &str) -> Result<(&str, Params)> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let mut params = Params::new();
+    for part in rest.split(',').filter(|part| !part.is_empty()) {
+        let Some((key, word)) = part.split_once('=') else {
+            bail!("{part} in {text} sets nothing; write {part}=VALUE");
+        };
+        params.insert(key.trim().to_owned(), value(word));
+    }
+    Ok((name, params))
+}
+
+fn value(word: &str) -> toml::Value {
+    let parsed = toml::from_str::<Params>(&format!("value = {word}"));
+    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    value.unwrap_or_else(|| word.into())
+}
+
+fn queue(text: &str) -> Result<Discipline> {
+    let (name, params) = spec(text)?;
+    let kind = match name {
+        // As Mahimahi spells them.
+        "droptail" => "drop_tail",
+        "drophead" => "drop_head",
+        other => other,
+    };
+    Ok(Discipline {
+        kind: kind.to_owned(),
+        params,
+    })
+}
+
+fn loss(text: &str, settings: &mut Settings) -> Result<()> {
+    if let Some(rest) = text.strip_prefix("gilbert:") {
+        let (_, params) = spec(&format!("gilbert:{rest}"))?;
+        settings.gilbert_elliott = Some(tightloop::settings::settings::<GilbertElliott>(&params)?);
+        return Ok(());
+    }
+    let number = match text.strip_suffix('%') {
+        Some(number) => number.trim().parse::<f64>().map(|it| it / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    settings.loss = number.with_context(|| "write a chance such as 0.01 or 1%")?;
+    Ok(())
+}
+
+fn jitter(text: &str) -> Result<tightloop::link::Jitter> {
+    if let Ok(max) = text.parse::<Span>() {
+        return Ok(tightloop::link::Jitter::Uniform {
+            max,
+            reorder: false,
+        });
+    }
+    let (kind, mut params) = spec(text)?;
+    params.insert("kind".into(), kind.into());
+    settings(&params).context("write a span such as 5ms, or gaussian:sigma=5ms")
+}
+
+/// `up.queue.packets=50`
+fn set(assignment: &str, way: Way, settings: &mut Settings) -> Result<()> {
+    let usage = || format!("--set {assignment}: write up.KEY=VALUE or down.KEY=VALUE");
+    let (keys, word) = assignment.split_once('=').with_context(usage)?;
+    let (which, keys) = keys.split_once('.').with_context(usage)?;
+    if !Way::BOTH.iter().any(|it| it.name() == which) {
+        bail!(usage());
+    }
+    if which != way.name() {
+        return Ok(());
+    }
+    let mut table = Params::try_from(&*settings)?;
+    let mut at = &mut table;
+    let mut keys: Vec<&str> = keys.split('.').map(str::trim).collect();
+    let last = keys.pop().with_context(usage)?;
+    for key in keys {
+        let inner = at.entry(key).or_insert_with(|| Params::new().into());
+        // A queue without settings is its name alone.
+        if let toml::Value::String(kind) = inner {
+            let kind = std::mem::take(kind);
+            *inner = Params::from_iter([("kind".to_owned(), kind.into())]).into();
+        }
+        at = inner.as_table_mut().with_context(usage)?;
+    }
+    at.insert(last.to_owned(), value(word));
+    *settings = Settings::deserialize(table).with_context(|| format!("--set {assignment}"))?;
+    Ok(())
+}
+
+/// A link in words.
+fn words(settings: &Settings) -> String {
+    let mut words = Vec::new();
+    match (&settings.rate, &settings.trace, &settings.poisson, &settings.steps) {
+        (Some(rate), ..) => words.push(rate.to_string()),
+        (_, Some(trace), ..) => words.push(trace.clone()),
+        (_, _, Some(rate), _) => words.push(format!("{rate} at random")),
+        (.., Some(steps)) => words.push(format!("{} rates", steps.len())),
+        _ => words.push("no limit".into()),
+    }
+    if settings.delay.is_positive() {
+        words.push(settings.delay.to_string());
+    }
+    if settings.queue != Discipline::default() {
+        let params = settings.queue.params.iter();
+        let params: Vec<String> = params.map(|(key, value)| format!("{key}={value}")).collect();
+        let gap = if params.is_empty() { "" } else { ":" };
+        words.push(format!("{}{gap}{}", settings.queue.kind, params.join(",")));
+    }
+    if settings.loss > 0.0 {
+        words.push(format!("loss {}", settings.loss));
+    }
+    if settings.gilbert_elliott.is_some() {
+        words.push("loss in bursts".into());
+    }
+    if settings.jitter.is_some() {
+        words.push("jitter".into());
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn plan(words: &[&str]) -> Result<Plan> {
+        let all = ["tightloop", "emulate"].iter().chain(words);
+        let Command::Emulate(args) = Cli::try_parse_from(all)?.command else {
+            bail!("another command");
+        };
+        Plan::of(&args)
+    }
+
+    #[test]
+    fn words_become_links() {
+        let plan = plan(&[
+            "--up=12 Mbit/s",
+            "--delay=20ms",
+            "--queue=droptail:packets=200",
+            "--loss=1%",
+            "--jitter=5ms",
+            "--set=down.delay=80 ms",
+            "--set=down.queue.packets=50",
+            "--set=down.rate=3 Mbit/s",
+        ]);
+        let plan = plan.expect("good words");
+        let [up, down] = plan.ways.clone().map(|links| links[0].settings.clone());
+        assert_eq!(up.rate, Some(Rate::from_mbps(12)));
+        assert_eq!(up.delay, Span::from_millis(20));
+        assert_eq!(up.queue.kind, "drop_tail");
+        assert!((up.loss - 0.01).abs() < 1e-12 && up.jitter.is_some());
+        assert_eq!(down.delay, Span::from_millis(80));
+        assert_eq!(down.queue.params["packets"].as_integer(), Some(50));
+        assert_eq!(plan.most(), Some(Rate::from_mbps(15)));
+        assert_eq!([plan.first(Way::Down), plan.last(Way::Up)], [LinkId(1), LinkId(0)]);
+        assert_eq!(plan.words(Way::Down), "3 Mbit/s 80 ms drop_tail:packets=50 loss 0.01 jitter");
+    }
+
+    #[test]
+    fn slips_are_told_with_a_way_out() {
+        for (words, reason) in [
+            (["--up=gone.trace"], "neither a file nor a rate"),
+            (["--queue=droptale"], "no queue is called `droptale`"),
+            (["--queue=droptail:packets"], "write packets=VALUE"),
+            (["--loss=much"], "such as 0.01 or 1%"),
+            (["--loss=gilbert:to_bad=1"], "to_good"),
+            (["--jitter=some"], "such as 5ms"),
+            (["--set=sideways.delay=1 ms"], "write up.KEY=VALUE"),
+            (["--set=up.dellay=1 ms"], "unknown field `dellay`"),
+            (["--scenario=gone.toml"], "cannot read gone.toml"),
+        ] {
+            let error = format!("{:#}", plan(&words).expect_err(words[0]));
+            assert!(error.contains(reason), "{words:?}: {error}");
+        }
+    }
+}
