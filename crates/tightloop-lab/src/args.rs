@@ -6,7 +6,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tightloop::link::formats::Format;
-use tightloop::units::Rate;
+use tightloop::units::{Rate, Span};
+use tightloop_live::picture::Size;
+
+use crate::compare;
 
 /// Congestion control for low-latency interactive video, tried out
 ///
@@ -23,6 +26,8 @@ use tightloop::units::Rate;
     arg_required_else_help = true
 )]
 #[command(after_help = "First steps:
+  tightloop compare
+  tightloop compare --video clip.mp4 --link traces/lte-like.trace --cc sqp,gcc,copa
   tightloop run scenarios/hello.toml --out runs/hello
   tightloop report runs/hello
   tightloop follow runs/hello --frame 120
@@ -34,6 +39,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Compare(CompareArgs),
     Run(RunArgs),
     Report(ReportArgs),
     Follow(FollowArgs),
@@ -46,6 +52,65 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+/// Try several controllers on the same video and link, and say which to choose
+///
+/// Encodes real pictures with a real encoder, sends them over a simulated link under each controller, decodes what
+/// arrived, and measures what a viewer would have seen. Time is virtual: a call takes as long as its encoding and
+/// decoding, and calls run side by side. Prints a table and writes a page with plots and stills; each call's folder can
+/// be explored with `tightloop report` and `tightloop follow`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The pictures: a Y4M, MP4, Matroska or WebM file, or gen:game, gen:gradients, gen:text, gen:cuts
+    ///
+    /// A clip shorter than the call runs to and fro.
+    #[arg(long, value_name = "SOURCE", default_value = "gen:game")]
+    pub(crate) video: String,
+    /// The link: a trace, a scenario (.toml) or a rate such as '4 Mbit/s' [default: an LTE-like trace, made at random]
+    ///
+    /// A trace or rate becomes a link with an endless queue, as in Mahimahi. Of a scenario, the first video flow is the
+    /// call; all else stays as it is.
+    #[arg(long, value_name = "LINK")]
+    pub(crate) link: Option<String>,
+    /// Who is compared, with commas between: CONTROLLER or RATE_CONTROL+CONTROLLER, each with :KEY=VALUE settings
+    ///
+    /// Examples: sqp,gcc,cubic; vidaptive+copa; copa:delta=0.1; follow:share=0.9+copa
+    #[arg(long, value_name = "LIST", default_value = compare::USUAL)]
+    pub(crate) cc: String,
+    /// The encoder; `tightloop list encoders` shows all. One that needs no pictures makes a call without them
+    #[arg(long, value_name = "NAME", default_value = "openh264")]
+    pub(crate) encoder: String,
+    /// Scale the pictures [default: their own size; 1280x720 for those made here]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Size>,
+    /// Frames a second
+    #[arg(long, value_name = "NUMBER", default_value_t = 30.0)]
+    pub(crate) fps: f64,
+    /// How long each call lasts
+    #[arg(long, value_name = "SPAN", default_value = "20 s")]
+    pub(crate) duration: Span,
+    /// Propagation delay, each way; scenarios have their own
+    #[arg(long, value_name = "SPAN", default_value = "25 ms")]
+    pub(crate) delay: Span,
+    /// The most the encoder is asked for [default: 12 Mbit/s for 1080p, less for smaller pictures]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) max: Option<Rate>,
+    /// Where all chance comes from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Take VMAF of every so many frames, 0 for none: it is by far the slowest measure
+    #[arg(long, value_name = "NUMBER", default_value_t = 15)]
+    pub(crate) vmaf_every: u32,
+    /// Calls at a time [default: one for each processor]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) jobs: Option<usize>,
+    /// The folder for results
+    #[arg(long, value_name = "DIR", default_value = "runs/compare")]
+    pub(crate) out: PathBuf,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Simulate a scenario and print what it was like

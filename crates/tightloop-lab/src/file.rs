@@ -9,11 +9,12 @@ use std::{fs, io};
 use anyhow::Result;
 use tightloop::analysis::nearest;
 use tightloop::link::trace::Trace;
-use tightloop::scenario::{Built, Scenario, ScenarioError};
+use tightloop::scenario::{Built, Scenario, ScenarioError, Supplies};
 use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::diagnostic::Diagnostic;
+use crate::studio::Stage;
 use crate::trace;
 
 mod explain;
@@ -39,7 +40,20 @@ impl File {
     /// Reads a scenario, with values changed from the command line.
     pub(crate) fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|error| missing(path, &error))?;
-        let mut source = Source::new(path.display().to_string(), text);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&path.display().to_string(), text, folder, sets, seed)
+    }
+
+    /// Understands a scenario's text, which names traces and footage by their way
+    /// from `folder`.
+    pub(crate) fn parse(
+        name: &str,
+        text: String,
+        folder: &Path,
+        sets: &[String],
+        seed: Option<u64>,
+    ) -> Result<Self> {
+        let mut source = Source::new(name.to_owned(), text);
         let overrides: Result<Vec<_>, _> = sets
             .iter()
             .map(|assignment| Override::parse(assignment, &mut source))
@@ -57,7 +71,7 @@ impl File {
                 seed: seed.unwrap_or(scenario.seed),
                 ..scenario
             },
-            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            folder: folder.to_owned(),
             source,
             spans,
             traces: RefCell::default(),
@@ -65,7 +79,7 @@ impl File {
     }
 
     /// Builds the scenario's world.
-    pub(crate) fn build(&self) -> Result<Built> {
+    pub(crate) fn build(&self, stage: &Stage<'_>) -> Result<Built> {
         // A trace that cannot be read says more than that it is not there.
         let failed = RefCell::new(None);
         let find = |name: &str| match self.trace(name) {
@@ -75,7 +89,11 @@ impl File {
                 None
             }
         };
-        self.scenario.build(&find).map_err(|error| {
+        let supplies = Supplies {
+            traces: &find,
+            encoders: &|flow, name, start| stage.encoder(flow, name, start, &self.folder),
+        };
+        self.scenario.build_with(&supplies).map_err(|error| {
             let error = match failed.take() {
                 Some(message) => ScenarioError {
                     at: error.at,
@@ -111,8 +129,8 @@ impl File {
         self.traces.borrow().clone()
     }
 
-    /// Where a trace is.
-    pub(crate) fn trace_path(&self, name: &str) -> PathBuf {
+    /// Where a trace or footage is.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }

@@ -15,6 +15,7 @@ use tightloop::scenario::Scenario;
 use tightloop::settings::Params;
 use tightloop::sim::Datagram;
 use tightloop::video::{ENCODERS, RATE_CONTROLS};
+use tightloop_live::codec::CODECS;
 
 use crate::args::{ListArgs, Registry};
 use crate::out;
@@ -157,10 +158,13 @@ fn entries(registry: Registry) -> Vec<Entry> {
             .iter()
             .map(|it| Entry::of(it.name, it.summary, it.cites, it.defaults))
             .collect(),
-        Registry::Encoders => ENCODERS
-            .iter()
-            .map(|it| Entry::of(it.name, it.summary, it.cites, it.defaults))
-            .collect(),
+        Registry::Encoders => {
+            let models = ENCODERS.iter();
+            let models = models.map(|it| Entry::of(it.name, it.summary, it.cites, it.defaults));
+            let codecs = CODECS.iter();
+            let codecs = codecs.map(|it| Entry::of(it.name, it.summary, &[], it.defaults));
+            models.chain(codecs).collect()
+        }
         Registry::Schedulers => SCHEDULERS
             .iter()
             .map(|it| Entry::of(it.name, it.summary, it.cites, it.defaults))

@@ -1,6 +1,7 @@
 //! The command `tightloop`: it asks questions.
 
 mod args;
+mod compare;
 mod diagnostic;
 mod digest;
 mod file;
@@ -10,6 +11,7 @@ mod out;
 mod report;
 mod run;
 mod store;
+mod studio;
 mod table;
 mod trace;
 
@@ -29,6 +31,7 @@ const MISUSE: u8 = 2;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Compare(args) => compare::main(&args).map(|()| true),
         Command::Run(args) => run::main(&args),
         Command::Report(args) => report::main(&args).map(|()| true),
         Command::Follow(args) => follow::main(&args).map(|()| true),

@@ -9,7 +9,7 @@ use crate::args::ReportArgs;
 use crate::out;
 use crate::store::REPORT;
 
-mod compose;
+pub(crate) mod compose;
 pub(crate) mod figure;
 mod flows;
 mod gather;

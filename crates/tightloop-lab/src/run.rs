@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use tightloop::analysis::{Names, Summary, Window};
+use tightloop::analysis::{Names, Report, Summary, Window};
 use tightloop::event::{Event, Log, Sink};
 use tightloop::scenario::{Built, Scenario};
 use tightloop::units::{Span, Time};
@@ -14,12 +14,13 @@ use crate::file::File;
 use crate::out;
 use crate::store::parts::Parts;
 use crate::store::{About, Folder};
+use crate::studio::{Stage, Studio};
 
 mod expect;
 mod resolve;
 mod summary;
 
-use expect::Expectations;
+use expect::{Check, Expectations};
 
 /// How often a run is looked at from outside.
 const STEPS: i64 = 500;
@@ -27,57 +28,28 @@ const STEPS: i64 = 500;
 /// Runs a scenario. True if all expectations were met.
 pub(crate) fn main(args: &RunArgs) -> Result<bool> {
     let file = File::load(&args.file, &args.set, args.seed)?;
-    let built = file.build()?;
-    let scenario = &file.scenario;
-    let names = Names {
-        flows: built.flows.clone(),
-        links: built.links.clone(),
-    };
-    let expectations = Expectations::of(&file, &names)?;
-    let mut about = About {
-        tightloop: env!("CARGO_PKG_VERSION").into(),
-        id: resolve::id(&file)?,
-        scenario: scenario.name.clone(),
-        seed: scenario.seed,
+    let studio = Studio::default();
+    let job = Job {
         command: command(args),
-        complete: false,
-        logged: !args.no_log,
-        events: 0,
-        packets: 0,
-        digest: None,
-        names,
+        force: args.force,
+        log: !args.no_log,
+        file,
     };
-    let path = args.out.clone().unwrap_or_else(|| default_folder(&about));
-    let folder = Folder::create(&path, &about, args.force)?;
-    folder.write_scenario(&resolve::text(&file, &path)?)?;
-
-    let parts = (!args.no_log).then(|| Parts::begin(&folder.path));
-    let window = Window {
-        from: scenario.measure.from,
-        to: scenario.measure.to.unwrap_or(scenario.end()),
-    };
-    let mut recorder = Recorder {
-        summary: Summary::new(about.names.clone(), window),
-        parts,
-    };
-    about.packets = simulate(scenario, built, &mut recorder);
-    if let Some(parts) = recorder.parts {
-        let written = parts.finish()?;
-        about.events = written.events;
-        about.digest = Some(written.digest);
-    }
-    about.complete = true;
-    let report = recorder.summary.report();
-    let checks = expectations.check(&report, &file);
-    let mut json = summary::json(&about, &report, &checks);
-    folder.write_summary(&json)?;
-    json["results"] = path.display().to_string().into();
-    folder.write_about(&about)?;
-    let passed = checks.iter().all(|check| check.passed);
+    let bar = progress(&job.file.scenario.name);
+    let done = job.run(args.out.as_deref(), &studio.stage(), &bar, &mut Deaf)?;
+    let passed = done.checks.iter().all(|check| check.passed);
     let printed = if args.json {
+        let mut json = summary::json(&done.about, &done.report, &done.checks);
+        json["results"] = done.folder.path.display().to_string().into();
         out::json(&json)
     } else {
-        let text = summary::text(scenario, &about, &report, &checks, &path);
+        let Done {
+            about,
+            report,
+            checks,
+            folder,
+        } = &done;
+        let text = summary::text(&job.file.scenario, about, report, checks, &folder.path);
         out::print(&text)
     };
     // What the run found does not depend on whether somebody listens.
@@ -87,26 +59,123 @@ pub(crate) fn main(args: &RunArgs) -> Result<bool> {
     }
 }
 
-/// Everything that listens to a run.
-struct Recorder {
-    summary: Summary,
-    parts: Option<Parts>,
+/// A scenario to be run into a folder.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) file: File,
+    /// The command line that repeats the run.
+    pub(crate) command: String,
+    /// Replace results of another run.
+    pub(crate) force: bool,
+    /// Keep events.
+    pub(crate) log: bool,
 }
 
-impl Sink for Recorder {
+/// A run that came to its end.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) about: About,
+    pub(crate) report: Report,
+    pub(crate) folder: Folder,
+    checks: Vec<Check>,
+}
+
+impl Job {
+    /// Runs the scenario; another sink may listen. The folder is named by the run
+    /// where nobody names it.
+    pub(crate) fn run(
+        &self,
+        out: Option<&Path>,
+        stage: &Stage<'_>,
+        bar: &ProgressBar,
+        also: &mut dyn Sink,
+    ) -> Result<Done> {
+        let file = &self.file;
+        let scenario = &file.scenario;
+        let built = file.build(stage)?;
+        let names = Names {
+            flows: built.flows.clone(),
+            links: built.links.clone(),
+        };
+        let expectations = Expectations::of(file, &names)?;
+        let mut about = About {
+            tightloop: env!("CARGO_PKG_VERSION").into(),
+            id: resolve::id(file)?,
+            scenario: scenario.name.clone(),
+            seed: scenario.seed,
+            command: self.command.clone(),
+            complete: false,
+            logged: self.log,
+            events: 0,
+            packets: 0,
+            digest: None,
+            names,
+        };
+        let path = out.map_or_else(|| default_folder(&about), Path::to_owned);
+        let folder = Folder::create(&path, &about, self.force)?;
+        folder.write_scenario(&resolve::text(file, &path)?)?;
+        let window = Window {
+            from: scenario.measure.from,
+            to: scenario.measure.to.unwrap_or(scenario.end()),
+        };
+        let mut recorder = Recorder {
+            summary: Summary::new(about.names.clone(), window),
+            parts: self.log.then(|| Parts::begin(&folder.path)),
+            also,
+        };
+        about.packets = simulate(scenario, built, &mut recorder, bar);
+        if let Some(parts) = recorder.parts {
+            let written = parts.finish()?;
+            about.events = written.events;
+            about.digest = Some(written.digest);
+        }
+        about.complete = true;
+        let report = recorder.summary.report();
+        let checks = expectations.check(&report, file);
+        folder.write_summary(&summary::json(&about, &report, &checks))?;
+        folder.write_about(&about)?;
+        Ok(Done {
+            about,
+            report,
+            folder,
+            checks,
+        })
+    }
+}
+
+/// Listens to nothing.
+struct Deaf;
+
+impl Sink for Deaf {
+    fn record(&mut self, _at: Time, _event: &Event) {}
+}
+
+/// Everything that listens to a run.
+struct Recorder<'a> {
+    summary: Summary,
+    parts: Option<Parts>,
+    also: &'a mut dyn Sink,
+}
+
+impl Sink for Recorder<'_> {
     #[inline]
     fn record(&mut self, at: Time, event: &Event) {
         self.summary.record(at, event);
         if let Some(parts) = &mut self.parts {
             parts.record(at, event);
         }
+        self.also.record(at, event);
     }
 }
 
 /// Runs a world to its end; returns how many data packets were delivered.
-fn simulate(scenario: &Scenario, built: Built, recorder: &mut Recorder) -> u64 {
+fn simulate(
+    scenario: &Scenario,
+    built: Built,
+    recorder: &mut Recorder<'_>,
+    progress: &ProgressBar,
+) -> u64 {
     let mut world = built.world;
-    let progress = progress(&scenario.name);
     let step = (scenario.duration / STEPS).max(Span::from_nanos(1));
     let mut until = Time::ZERO;
     while until < scenario.end() {
@@ -128,7 +197,7 @@ fn simulate(scenario: &Scenario, built: Built, recorder: &mut Recorder) -> u64 {
 }
 
 /// A bar on the standard error, if that is a terminal.
-fn progress(name: &str) -> ProgressBar {
+pub(crate) fn progress(name: &str) -> ProgressBar {
     let bar = ProgressBar::new(STEPS as u64).with_prefix(name.to_owned());
     let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}, {elapsed}");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -163,7 +232,7 @@ fn command(args: &RunArgs) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./=,:@%+".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         return word.into();

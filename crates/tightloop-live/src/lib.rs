@@ -2,9 +2,16 @@
 //! sans-IO parts of [`tightloop`].
 //!
 //! [`clock`] is the one place where the standard library's time types meet ours.
+//!
+//! Names in brackets, such as [FFmpeg], are keys of REFERENCES.md.
+
+// Keys of REFERENCES.md are not items; tests/citations.rs of the pure crate checks them.
+#![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod clock;
 pub mod codec;
 pub mod footage;
 pub mod footage_encoder;
 pub mod picture;
+pub mod quality;
+pub mod stills;

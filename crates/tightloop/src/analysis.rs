@@ -42,6 +42,7 @@ mod series;
 mod slots;
 pub mod spike;
 mod summary;
+mod unavoidable;
 
 pub use band::{Band, BandError, Unit, Value};
 pub use fairness::jain;

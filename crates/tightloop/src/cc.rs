@@ -15,19 +15,29 @@ use serde::de::DeserializeOwned;
 pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
-pub use crate::settings::{Params, SettingError, settings, written};
+pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod copa;
 pub mod cubic;
 pub mod fixed;
+pub mod gcc;
 mod hystart;
 #[cfg(test)]
 mod pipe;
+pub mod rocc;
 pub mod sqp;
 
 /// Every controller of the house.
-pub const ALGORITHMS: &[Algorithm] = &[fixed::FIXED, cubic::CUBIC, copa::COPA, sqp::SQP];
+pub const ALGORITHMS: &[Algorithm] = &[
+    fixed::FIXED,
+    cubic::CUBIC,
+    copa::COPA,
+    copa::webrtc::COPA_WEBRTC,
+    sqp::SQP,
+    gcc::GCC,
+    rocc::ROCC,
+];
 
 impl Control {
     /// The rate the video may use: the target; else the pacing rate; else a

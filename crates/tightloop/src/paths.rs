@@ -31,6 +31,8 @@ pub struct Queued {
     pub size: Bytes,
     /// When its content was captured; for bulk data, when it was queued.
     pub captured: Time,
+    /// When it was queued to be sent.
+    pub since: Time,
     /// How many frames back the one lies that its frame refers to; zero where it
     /// can be decoded alone.
     pub refers: u16,
@@ -143,6 +145,7 @@ mod tests {
             payload: Bytes::new(1444),
             size: Bytes::new(1500),
             captured: Time::ZERO,
+            since: Time::ZERO,
             refers: 0,
             lost_on: None,
         }

@@ -22,6 +22,15 @@ pub fn written<S: Serialize>(settings: &S) -> Params {
     Params::try_from(settings).unwrap_or_default()
 }
 
+/// What `params` say, and `defaults` where they say nothing: for entries that
+/// are another one with settings of their own.
+#[must_use]
+pub fn over<S: Serialize>(defaults: &S, params: &Params) -> Params {
+    let mut merged = written(defaults);
+    merged.extend(params.clone());
+    merged
+}
+
 /// A setting that cannot be used: which, why, and what would do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -16,12 +16,23 @@ use crate::rng::Stream;
 use crate::units::{Bytes, Rate, Span, Time};
 
 pub mod follow;
+pub mod latency_optimizer;
 pub mod model;
 pub mod playout;
+pub mod salsify;
 pub mod source;
+pub mod vidaptive;
 
 /// Every rate control of the house.
-pub const RATE_CONTROLS: &[RateControlKind] = &[follow::FOLLOW];
+pub const RATE_CONTROLS: &[RateControlKind] = &[
+    follow::FOLLOW,
+    vidaptive::VIDAPTIVE,
+    vidaptive::NO_FILLER,
+    vidaptive::NO_PAUSE,
+    vidaptive::NO_SHARE,
+    latency_optimizer::LATENCY_OPTIMIZER,
+    salsify::SALSIFY,
+];
 /// Every encoder of the house that needs no real pictures.
 pub const ENCODERS: &[EncoderKind] = &[
     model::ideal::IDEAL,

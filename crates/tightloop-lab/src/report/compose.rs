@@ -23,7 +23,7 @@ pub(super) const MS: f64 = 1e3;
 pub(super) const KB: f64 = 1e-3;
 
 /// The page of some runs.
-pub(super) fn page(folders: &[PathBuf]) -> Result<Page> {
+pub(crate) fn page(folders: &[PathBuf]) -> Result<Page> {
     let mut opened = Vec::new();
     for path in folders {
         let (folder, about) = Folder::open(path)?;
@@ -63,6 +63,7 @@ pub(super) fn page(folders: &[PathBuf]) -> Result<Page> {
         bin: bin.secs_f64(),
         runs,
         definitions: definitions(),
+        ..Page::default()
     })
 }
 

@@ -149,6 +149,9 @@ fn flow_summary(report: &FlowReport, capacity: Option<f64>) -> Summary {
             .map(|frames| frames.shown as f64 / frames.captured as f64),
         freezes: frames.map(|frames| u32::try_from(frames.freezes).unwrap_or(u32::MAX)),
         loss: report.loss,
+        bitrate: frames.map(|frames| frames.bitrate.mbps_f64()),
+        filler: report.filler,
+        ..Summary::default()
     }
 }
 

@@ -141,5 +141,6 @@ fn page(title: &str, runs: Vec<Run>) -> Page {
         definitions: definitions
             .map(|(name, text)| (name.to_owned(), text.to_owned()))
             .to_vec(),
+        ..Page::default()
     }
 }

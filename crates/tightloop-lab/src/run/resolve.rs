@@ -15,15 +15,15 @@ use toml::{Table, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::file::File;
+use crate::studio;
 
 /// The resolved scenario as it is written into `folder`, which names traces by
 /// their way from there.
 pub(super) fn text(file: &File, folder: &Path) -> Result<String> {
     let mut table = table(&file.scenario)?;
-    for_traces(&mut table, |name| {
-        let way = way(folder, &file.trace_path(name));
-        way.display().to_string()
-    });
+    let way = |name: &str| way(folder, &file.place(name)).display().to_string();
+    for_traces(&mut table, way);
+    for_footage(&mut table, way);
     let note = "# The scenario as it was run, with every default written out.\n\n";
     Ok(note.to_owned() + &toml::to_string(&table)?)
 }
@@ -35,6 +35,10 @@ pub(super) fn id(file: &File) -> Result<String> {
     for_traces(&mut table, |name| {
         let trace = traces.get(name).map(|trace| trace.write());
         format!("{:032x}", xxh3_128(trace.unwrap_or_default().as_bytes()))
+    });
+    for_footage(&mut table, |name| {
+        let bytes = fs::read(file.place(name)).unwrap_or_default();
+        format!("{:032x}", xxh3_128(&bytes))
     });
     let text = format!(
         "{}\n{}",
@@ -67,7 +71,10 @@ fn table(scenario: &Scenario) -> Result<Table> {
             fill(
                 name,
                 params,
-                ENCODERS.iter().map(|it| (it.name, it.defaults)),
+                ENCODERS
+                    .iter()
+                    .map(|it| (it.name, it.defaults))
+                    .chain(studio::codecs()),
             );
         }
     }
@@ -99,6 +106,21 @@ fn for_traces(scenario: &mut Table, with: impl Fn(&str) -> String) {
     for (_, link) in links {
         if let Some(Value::String(trace)) = link.get_mut("trace") {
             *trace = with(trace);
+        }
+    }
+}
+
+/// Replaces the name of each file that an encoder films.
+fn for_footage(scenario: &mut Table, with: impl Fn(&str) -> String) {
+    let Some(Value::Array(flows)) = scenario.get_mut("flow") else {
+        return;
+    };
+    for flow in flows {
+        let video = flow.get_mut("video").and_then(|it| it.get_mut("encoder"));
+        if let Some(Value::Table(encoder)) = video
+            && let Some(file) = studio::file_of(encoder)
+        {
+            *file = with(file);
         }
     }
 }

@@ -88,6 +88,8 @@ impl Frames {
     pub(super) fn encoded(&mut self, frame: FrameId, size: Bytes) {
         if let Some(frame) = self.frames.get_mut(frame.0.into()) {
             frame.encoded = Some(size);
+            // Left out at first, and then encoded after all.
+            frame.skipped = false;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::ring::Numbered;
 use super::spike::Watch;
+use super::unavoidable::Opportunities;
 use super::{ByCause, LinkReport, Samples, Window};
 use crate::event::{Cause, Direction, LinkId, PacketId, PathId};
 use crate::units::{Bytes, Rate, Span, Time};
@@ -32,6 +33,7 @@ pub(super) struct Link {
     waited: Span,
     waiting_max: Bytes,
     watch: Watch,
+    opportunities: Opportunities,
 }
 
 /// One flow's packets at one link, of one path and direction.
@@ -91,6 +93,7 @@ impl Link {
             waited: Span::ZERO,
             waiting_max: Bytes::ZERO,
             watch: Watch::default(),
+            opportunities: Opportunities::default(),
         }
     }
 
@@ -107,12 +110,14 @@ impl Link {
             self.usable += self.usable(before).bps_f64() * secs;
             self.watch.changed(at, before, rate);
         }
+        self.opportunities.change(at, rate);
         self.rate = Some((rate, at));
     }
 
     /// A delivery opportunity.
     #[inline]
     pub(super) fn opportunity(&mut self, at: Time, size: Bytes) {
+        self.opportunities.push(at);
         let offered = self.offered.get_or_insert(Bytes::ZERO);
         let Some(bin) = self.window.step(at, BIN) else {
             return;
@@ -223,19 +228,29 @@ impl Link {
             Some(offered) => (Some(bits(offered)), bits(link.offered_usable)),
             None => (link.rate.map(|_| link.capacity), link.usable),
         };
+        let waited = waited.spread();
+        let over = |peak: Span| {
+            let longest = waited.as_ref()?.max;
+            peak.is_positive().then(|| longest.ratio(peak))
+        };
         let share = |of: f64| (of > 0.0).then(|| bits(link.left) / of);
+        let utilisation = capacity.and_then(share);
+        let used = utilisation.unwrap_or(0.0);
+        let unavoidable = d.and_then(|d| self.opportunities.peak(d, used, self.window.to));
         let mean = |bits: f64| Rate::from_bps_f64(bits / length.secs_f64());
         LinkReport {
             name,
             capacity: capacity.map(mean),
             carried: link.left.per(length).unwrap_or_default(),
-            utilisation: capacity.and_then(share),
+            utilisation,
             utilisation_of_demand: capacity.and_then(|_| share(usable)),
             drops: link.drops,
             marks: link.marks,
             waiting: link.waited.ratio(length),
             waiting_max: link.waiting_max,
-            waited: waited.spread(),
+            waited,
+            unavoidable,
+            over_unavoidable: unavoidable.and_then(over),
             sojourn: sojourn.spread(),
             spikes: match link.offered {
                 Some(_) => Vec::new(),

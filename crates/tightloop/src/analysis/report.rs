@@ -272,6 +272,10 @@ pub struct LinkReport {
     pub waited: Option<Spread<Span>>,
     /// `link.{link}.sojourn`
     pub sojourn: Option<Spread<Span>>,
+    /// `link.{link}.unavoidable`
+    pub unavoidable: Option<Span>,
+    /// `link.{link}.over_unavoidable`
+    pub over_unavoidable: Option<f64>,
     /// What followed each drop of its capacity.
     pub spikes: Vec<SpikeReport>,
 }

@@ -46,7 +46,8 @@
 //! - Persistent congestion ([RFC9002] §7.6) restarts the paper's variant from
 //!   the smallest window in slow start; the paper does not speak of outages.
 //! - The window does not grow on packets sent while the application, not the
-//!   window, was the limit; `grow_when_app_limited` switches that off.
+//!   window, was the limit; `grow_when_app_limited` switches that off, and
+//!   [`webrtc`] shows what becomes of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,7 @@ use crate::units::{Bytes, Span, Time};
 mod heavy;
 mod mode;
 mod velocity;
+pub mod webrtc;
 
 /// The entry in [`super::ALGORITHMS`].
 pub const COPA: Algorithm = Algorithm {

@@ -11,6 +11,20 @@ use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 /// Ours: Ethernet's packets, as in the papers.
 pub(super) const MSS: Bytes = Bytes::new(1500);
 
+/// One packet of this size, acknowledged.
+pub(super) fn acked(size: Bytes) -> Acked {
+    Acked {
+        packet: Sent {
+            size,
+            ..Sent::default()
+        },
+        arrived: None,
+        rtt: None,
+        ecn: Ecn::NotEct,
+        spurious: false,
+    }
+}
+
 /// The pipe, and what the session would know.
 #[derive(Debug)]
 pub(super) struct Pipe {

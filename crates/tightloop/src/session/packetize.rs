@@ -9,7 +9,7 @@ use crate::paths::Queued;
 use crate::units::{Bytes, Time};
 use crate::video::Framing;
 
-/// The packets of one frame, in order. `refers` is as in [`Queued`].
+/// The packets of one frame, in order, queued now. `refers` is as in [`Queued`].
 ///
 /// A frame of more fragments than the wire can count is cut: its tail is left
 /// out, which no real frame reaches.
@@ -18,6 +18,7 @@ pub fn packets(
     payload: Bytes,
     refers: u16,
     captured: Time,
+    now: Time,
     framing: Framing,
 ) -> impl Iterator<Item = Queued> {
     let pieces = payload.pieces(framing.payload()).min(u64::from(u16::MAX));
@@ -34,6 +35,7 @@ pub fn packets(
             payload,
             size: payload + framing.overhead,
             captured,
+            since: now,
             refers,
             lost_on: None,
         }
@@ -50,7 +52,7 @@ mod tests {
         #[test]
         fn packets_are_equal_and_sum_to_the_frame(payload in 1u64..5_000_000) {
             let framing = Framing { mtu: Bytes::new(1500), overhead: Bytes::new(56) };
-            let all: Vec<_> = packets(FrameId(3), Bytes::new(payload), 3, Time::ZERO, framing).collect();
+            let all: Vec<_> = packets(FrameId(3), Bytes::new(payload), 3, Time::ZERO, Time::ZERO, framing).collect();
             let total: Bytes = all.iter().map(|packet| packet.payload).sum();
             let wire: Bytes = all.iter().map(|packet| packet.size).sum();
             prop_assert_eq!(total, Bytes::new(payload));

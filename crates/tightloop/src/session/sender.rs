@@ -272,6 +272,7 @@ impl Sender {
                 payload: packet.size.saturating_sub(self.settings.framing.overhead),
                 size: packet.size,
                 captured: content.captured,
+                since: now,
                 refers: content.refers,
                 lost_on: Some(self.paths[at].id),
             };
@@ -360,6 +361,7 @@ impl Sender {
                 payload: size.saturating_sub(self.settings.framing.overhead),
                 size,
                 captured: now,
+                since: now,
                 refers: 0,
                 lost_on: None,
             };
@@ -374,11 +376,11 @@ impl Sender {
         waiting + self.paths.iter().map(|path| path.backlog).sum()
     }
 
-    /// How long the oldest packet not yet sent has waited since its capture.
+    /// How long the oldest packet not yet sent has waited to be sent.
     fn oldest(&self, now: Time) -> Option<Span> {
         let fronts = self.paths.iter().filter_map(|path| path.queue.front());
         let ages = fronts.chain(self.waiting.front());
-        ages.map(|queued| now - queued.captured).max()
+        ages.map(|queued| now - queued.since).max()
     }
 
     /// Frames that are due are captured, judged and encoded.
@@ -436,7 +438,7 @@ impl Sender {
             self.scheduler
                 .on_frame(now, framing.wire_of(encoded.size), packets, &self.views);
             for queued in
-                packetize::packets(frame.id, encoded.size, refers, frame.captured, framing)
+                packetize::packets(frame.id, encoded.size, refers, frame.captured, now, framing)
             {
                 self.schedule(now, queued, false);
             }
@@ -497,6 +499,7 @@ impl Sender {
             payload: framing.payload(),
             size: mtu,
             captured: now,
+            since: now,
             refers: 0,
             lost_on: None,
         };

@@ -27,6 +27,9 @@ const VARIANTS: &[(&str, &str)] = &[
     ("copa", "variant = \"pantheon\"\nmode = \"auto\""),
     ("copa", "mode = \"auto\""),
     ("copa", "grow_when_app_limited = true"),
+    ("gcc", "loss = \"draft\""),
+    ("gcc", "loss = \"balance\""),
+    ("gcc", "periodic_probes = true\nmin = \"1 bit/s\""),
 ];
 
 /// Every algorithm with its default settings, and the variants.

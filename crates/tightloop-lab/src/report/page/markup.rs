@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Serialize;
 
 use super::{Link, Page, Run, summary};
@@ -39,7 +40,9 @@ pub(super) fn html(page: &Page) -> String {
         "bin" => out.push_str(&seconds_as_ms(page.bin)),
         "palette" => out.push_str(&palette::css()),
         "css" => out.push_str(CSS),
-        "runs" => runs(&page.runs, out),
+        "verdict" => verdict(page, out),
+        "stills" => stills(page, out),
+        "runs" => runs(&page.runs, page.verdict.is_some(), out),
         "summary" => summary::table(page, out),
         "links" => links(&page.runs, out),
         "commands" => commands(&page.runs, out),
@@ -108,10 +111,48 @@ fn seconds_as_ms(seconds: f64) -> String {
     format!("{} ms", (seconds * 1e3).round())
 }
 
-fn runs(runs: &[Run], out: &mut String) {
+/// The choice, where the page compares.
+fn verdict(page: &Page, out: &mut String) {
+    if let Some((sentence, rule)) = &page.verdict {
+        let _ = writeln!(
+            out,
+            "<p class=\"verdict\">{}</p>\n<p class=\"rule\">{}</p>",
+            escape(sentence),
+            escape(rule)
+        );
+    }
+}
+
+/// What viewers saw, where there were pictures.
+fn stills(page: &Page, out: &mut String) {
+    if page.stills.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section id=\"stills\">\n<h2>The worst moment</h2>\n\
+         <p class=\"caption\">The frame at which the pictures of all calls together were worst. \
+         Left: what should have been on the screen. Right: what was.</p>\n",
+    );
+    for still in &page.stills {
+        let png = BASE64_STANDARD.encode(&still.png);
+        let _ = writeln!(
+            out,
+            "<figure class=\"still\"><figcaption><strong>{}</strong> {}</figcaption>\
+             <img alt=\"source and picture of {0}\" src=\"data:image/png;base64,{png}\"></figure>",
+            escape(&still.name),
+            escape(&still.caption),
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn runs(runs: &[Run], page_compares: bool, out: &mut String) {
     if runs.is_empty() {
         out.push_str("<p class=\"note\">No runs: there is nothing to report.</p>\n");
         return;
+    }
+    if page_compares {
+        return; // The table and the bar above the plots name them all.
     }
     out.push_str("<ul class=\"runs\">\n");
     let mut index = 0;

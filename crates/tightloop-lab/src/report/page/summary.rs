@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::Page;
 use super::markup::{escape, swatch};
+use super::{Flow, Page, Run};
 
 /// A flow's metrics over its whole run. What does not apply is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -14,6 +14,18 @@ pub(crate) struct Summary {
     pub(crate) throughput: Option<f64>,
     /// Received bytes over what the bottleneck could have carried, from 0 to 1.
     pub(crate) utilisation: Option<f64>,
+    /// Rate of encoded video, in Mbit/s.
+    pub(crate) bitrate: Option<f64>,
+    /// Padding over everything sent, from 0 to 1.
+    pub(crate) filler: Option<f64>,
+    /// Mean SSIM of luma over all frame times, in dB.
+    pub(crate) ssim_db: Option<f64>,
+    /// PSNR of luma of the mean error over all frame times, in dB.
+    pub(crate) psnr: Option<f64>,
+    /// Mean VMAF, 0 to 100.
+    pub(crate) vmaf: Option<f64>,
+    /// The longest wait at the link over the longest of the ideal sender.
+    pub(crate) spike: Option<f64>,
     /// Median one-way delay of packets, in ms.
     pub(crate) delay_p50: Option<f64>,
     /// 95th percentile of it.
@@ -56,52 +68,7 @@ struct Column {
 const PER_CENT: f64 = 100.0;
 
 /// In the order of the table; neighbours of one group share a heading.
-const COLUMNS: [Column; 12] = [
-    Column {
-        group: "Rate",
-        label: "throughput",
-        unit: "Mbit/s",
-        hint: "received bytes over time",
-        better: Better::Higher,
-        decimals: 2,
-        value: |s| s.throughput,
-    },
-    Column {
-        group: "Rate",
-        label: "utilisation",
-        unit: "%",
-        hint: "received bytes over what the bottleneck could have carried",
-        better: Better::Higher,
-        decimals: 1,
-        value: |s| Some(s.utilisation? * PER_CENT),
-    },
-    Column {
-        group: "One-way delay",
-        label: "p50",
-        unit: "ms",
-        hint: "half of the packets took no longer",
-        better: Better::Lower,
-        decimals: 1,
-        value: |s| s.delay_p50,
-    },
-    Column {
-        group: "One-way delay",
-        label: "p95",
-        unit: "ms",
-        hint: "95 % of the packets took no longer",
-        better: Better::Lower,
-        decimals: 1,
-        value: |s| s.delay_p95,
-    },
-    Column {
-        group: "One-way delay",
-        label: "p99",
-        unit: "ms",
-        hint: "99 % of the packets took no longer",
-        better: Better::Lower,
-        decimals: 1,
-        value: |s| s.delay_p99,
-    },
+const COLUMNS: [Column; 18] = [
     Column {
         group: "Frame latency",
         label: "mean",
@@ -139,6 +106,33 @@ const COLUMNS: [Column; 12] = [
         value: |s| s.latency_p99,
     },
     Column {
+        group: "Picture",
+        label: "VMAF",
+        unit: "0–100",
+        hint: "likeness to the source as viewers judge it, frozen pictures included",
+        better: Better::Higher,
+        decimals: 1,
+        value: |s| s.vmaf,
+    },
+    Column {
+        group: "Picture",
+        label: "SSIM",
+        unit: "dB",
+        hint: "structural likeness to the source, frozen pictures included",
+        better: Better::Higher,
+        decimals: 2,
+        value: |s| s.ssim_db,
+    },
+    Column {
+        group: "Picture",
+        label: "PSNR",
+        unit: "dB",
+        hint: "signal over error, frozen pictures included",
+        better: Better::Higher,
+        decimals: 1,
+        value: |s| s.psnr,
+    },
+    Column {
         group: "Frames",
         label: "shown",
         unit: "%",
@@ -157,6 +151,69 @@ const COLUMNS: [Column; 12] = [
         value: |s| s.freezes.map(f64::from),
     },
     Column {
+        group: "Rate",
+        label: "throughput",
+        unit: "Mbit/s",
+        hint: "received bytes over time",
+        better: Better::Higher,
+        decimals: 2,
+        value: |s| s.throughput,
+    },
+    Column {
+        group: "Rate",
+        label: "utilisation",
+        unit: "%",
+        hint: "received bytes over what the bottleneck could have carried",
+        better: Better::Higher,
+        decimals: 1,
+        value: |s| Some(s.utilisation? * PER_CENT),
+    },
+    Column {
+        group: "Rate",
+        label: "video",
+        unit: "Mbit/s",
+        hint: "encoded pictures over time",
+        better: Better::Higher,
+        decimals: 2,
+        value: |s| s.bitrate,
+    },
+    Column {
+        group: "Rate",
+        label: "filler",
+        unit: "%",
+        hint: "padding over everything sent",
+        better: Better::Lower,
+        decimals: 1,
+        value: |s| Some(s.filler? * PER_CENT),
+    },
+    Column {
+        group: "One-way delay",
+        label: "p50",
+        unit: "ms",
+        hint: "half of the packets took no longer",
+        better: Better::Lower,
+        decimals: 1,
+        value: |s| s.delay_p50,
+    },
+    Column {
+        group: "One-way delay",
+        label: "p95",
+        unit: "ms",
+        hint: "95 % of the packets took no longer",
+        better: Better::Lower,
+        decimals: 1,
+        value: |s| s.delay_p95,
+    },
+    Column {
+        group: "One-way delay",
+        label: "p99",
+        unit: "ms",
+        hint: "99 % of the packets took no longer",
+        better: Better::Lower,
+        decimals: 1,
+        value: |s| s.delay_p99,
+    },
+    Column {
         group: "Packets",
         label: "loss",
         unit: "%",
@@ -164,6 +221,15 @@ const COLUMNS: [Column; 12] = [
         better: Better::Lower,
         decimals: 2,
         value: |s| Some(s.loss? * PER_CENT),
+    },
+    Column {
+        group: "Spike",
+        label: "÷ bound",
+        unit: "times",
+        hint: "longest wait at the link over what anyone who wants all of its capacity must wait",
+        better: Better::Lower,
+        decimals: 1,
+        value: |s| s.spike,
     },
 ];
 
@@ -188,31 +254,43 @@ pub(super) fn table(page: &Page, out: &mut String) {
     }
     out.push_str("</p>\n<div class=\"scroll\">");
     out.push_str("<table class=\"sortable\" id=\"summary-table\">\n<thead>\n");
-    groups(out);
-    headings(out);
+    let cells = |column| -> Vec<_> {
+        let cell = |(.., flow): &(usize, &Run, &Flow)| cell(column, &flow.summary);
+        rows.iter().map(cell).collect()
+    };
+    // What no flow has is no column.
+    let (columns, texts): (Vec<&Column>, Vec<Vec<_>>) = COLUMNS
+        .iter()
+        .map(|column| (column, cells(column)))
+        .filter(|(_, cells)| cells.iter().any(Option::is_some))
+        .unzip();
+    // Where calls are compared, the run says who made it.
+    let lone = page.verdict.is_some() && page.runs.iter().all(|run| run.flows.len() == 1);
+    let names = if lone {
+        &["controller"][..]
+    } else {
+        &["run", "flow", "controller"]
+    };
+    groups(&columns, names.len(), out);
+    headings(&columns, names, out);
     out.push_str("</thead>\n<tbody>\n");
-    let texts: Vec<Vec<_>> = COLUMNS
-        .iter()
-        .map(|column| {
-            rows.iter()
-                .map(|(.., flow)| cell(column, &flow.summary))
-                .collect()
-        })
-        .collect();
-    let best: Vec<_> = COLUMNS
-        .iter()
-        .zip(&texts)
-        .map(|(column, texts)| best(column, texts))
-        .collect();
+    let columns = columns.iter().zip(&texts);
+    let best: Vec<_> = columns.map(|(column, texts)| best(column, texts)).collect();
     for (index, (run, r, flow)) in rows.iter().enumerate() {
         let _ = write!(
             out,
-            "<tr><th scope=\"row\" data-v=\"{index}\">{}{}</th><td class=\"word\">{}</td><td class=\"word\">{}</td>",
+            "<tr><th scope=\"row\" data-v=\"{index}\">{}{}</th>",
             swatch(index, *run, page.runs.len()),
             escape(&r.name),
-            escape(&flow.name),
-            escape(&flow.controller),
         );
+        if !lone {
+            let _ = write!(
+                out,
+                "<td class=\"word\">{}</td><td class=\"word\">{}</td>",
+                escape(&flow.name),
+                escape(&flow.controller),
+            );
+        }
         for (texts, best) in texts.iter().zip(&best) {
             match &texts[index] {
                 None => out.push_str("<td class=\"none\">–</td>"),
@@ -232,9 +310,9 @@ pub(super) fn table(page: &Page, out: &mut String) {
     out.push_str("</tbody>\n</table></div>\n");
 }
 
-fn groups(out: &mut String) {
-    out.push_str("<tr class=\"groups\"><th colspan=\"3\"></th>");
-    for group in COLUMNS.chunk_by(|a, b| a.group == b.group) {
+fn groups(columns: &[&Column], names: usize, out: &mut String) {
+    let _ = write!(out, "<tr class=\"groups\"><th colspan=\"{names}\"></th>");
+    for group in columns.chunk_by(|a, b| a.group == b.group) {
         let _ = write!(
             out,
             "<th scope=\"colgroup\" colspan=\"{}\">{}</th>",
@@ -245,13 +323,13 @@ fn groups(out: &mut String) {
     out.push_str("</tr>\n");
 }
 
-fn headings(out: &mut String) {
+fn headings(columns: &[&Column], names: &[&str], out: &mut String) {
     out.push_str("<tr>");
-    for word in ["run", "flow", "controller"] {
+    for word in names {
         let _ = write!(out, "<th scope=\"col\" class=\"word\">{word}</th>");
     }
     let mut group = "";
-    for column in &COLUMNS {
+    for column in columns {
         let edge = if column.group == group {
             ""
         } else {
@@ -291,7 +369,6 @@ fn best(column: &Column, cells: &[Option<(f64, String)>]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::page::{Flow, Run};
 
     fn rows(summaries: &[Summary]) -> String {
         let flow = |summary: &Summary| Flow {

@@ -294,6 +294,7 @@ impl Model {
             shown: Some(1.0 - missing),
             freezes: Some(frames.missing.len() as u32 / 7),
             loss: Some(missing / 3.0),
+            ..Summary::default()
         };
         self.flow.name = format!("flow {number}");
         self.flow
