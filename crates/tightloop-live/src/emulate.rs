@@ -53,18 +53,18 @@ pub enum Error {
     NoTun,
     /// Neither root nor user namespaces.
     #[error(
-        "no permission to make a network device ({0}); run this as root, or let users make \
+        "no permission to make a network device; run this as root, or let users make \
          namespaces of their own: sysctl -w user.max_user_namespaces=10000, \
          kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 \
          on Ubuntu; in a container, add --cap-add NET_ADMIN --cap-add SYS_ADMIN"
     )]
     NoPermission(#[source] io::Error),
     /// The device could not be made or set up.
-    #[error("cannot make the emulated link's network device: {0}")]
+    #[error("cannot make the emulated link's network device")]
     Device(#[source] io::Error),
     /// The namespace could not be made.
     #[error(
-        "cannot make a network namespace: {0}; in a container, add --cap-add NET_ADMIN --cap-add \
+        "cannot make a network namespace; in a container, add --cap-add NET_ADMIN --cap-add \
          SYS_ADMIN"
     )]
     Namespace(#[source] io::Error),
@@ -75,7 +75,7 @@ pub enum Error {
     )]
     NoPlace,
     /// The command could not be started.
-    #[error("cannot start `{command}`: {error}{}", hint(.error))]
+    #[error("cannot start `{command}`{}", hint(.error))]
     Command {
         /// The command.
         command: String,
@@ -84,7 +84,7 @@ pub enum Error {
         error: io::Error,
     },
     /// Something else of the kernel's.
-    #[error("the emulated link broke: {0}")]
+    #[error("the emulated link broke")]
     Kernel(#[from] io::Error),
     /// A thread panicked.
     #[error("a part of the emulator broke down; please report what was run")]

@@ -11,8 +11,13 @@ use tightloop::units::Time;
 use super::packet::{MTU, Way};
 use super::record::{Batch, Output};
 
-/// Packets begin with their IP header, of either version.
-const LINKTYPE_RAW: u16 = 101;
+/// Packets begin with four bytes that say which version of IP follows. Not the
+/// plainer LINKTYPE_RAW: tcpdump mistakes two interfaces of that for different
+/// ones.
+const LINKTYPE_NULL: u16 = 0;
+const FAMILY_FOUR: u32 = 2;
+const FAMILY_SIX: u32 = 24;
+const FAMILY_SIZE: usize = 4;
 /// Block types and option codes, by definition of the format.
 const SECTION: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -67,9 +72,9 @@ impl<W: Write> Capture<W> {
         it.block(SECTION, &body)?;
         for side in ["near", "far"] {
             let mut body = Vec::new();
-            body.extend(LINKTYPE_RAW.to_le_bytes());
+            body.extend(LINKTYPE_NULL.to_le_bytes());
             body.extend([0, 0]);
-            body.extend((MTU as u32).to_le_bytes());
+            body.extend(((MTU + FAMILY_SIZE) as u32).to_le_bytes());
             option(&mut body, NAME, side.as_bytes());
             option(&mut body, RESOLUTION, &[9]);
             end(&mut body);
@@ -90,13 +95,16 @@ impl<W: Write> Capture<W> {
     /// or about to.
     fn packet(&mut self, at: Time, near: bool, crossed: bool, bytes: &[u8]) -> io::Result<()> {
         let nanos = self.begin.as_nanos() as u64 + at.as_nanos();
-        let length = (bytes.len() as u32).to_le_bytes();
-        let mut body = Vec::with_capacity(bytes.len() + 40);
+        let length = ((bytes.len() + FAMILY_SIZE) as u32).to_le_bytes();
+        let six = bytes.first().is_some_and(|byte| byte >> 4 == 6);
+        let family = if six { FAMILY_SIX } else { FAMILY_FOUR };
+        let mut body = Vec::with_capacity(bytes.len() + 44);
         body.extend(u32::from(!near).to_le_bytes());
         body.extend(((nanos >> 32) as u32).to_le_bytes());
         body.extend((nanos as u32).to_le_bytes());
         body.extend(length);
         body.extend(length);
+        body.extend(family.to_le_bytes());
         body.extend_from_slice(bytes);
         body.resize(body.len().next_multiple_of(4), 0);
         let direction = if crossed { OUTBOUND } else { INBOUND };
@@ -175,12 +183,12 @@ mod tests {
             u32::from_le_bytes(bytes.try_into().expect("a word"))
         };
         let nanos = 1_700_000_000_000_000_005_u64;
-        let expected = [0, (nanos >> 32) as u32, nanos as u32, 41, 41];
-        assert_eq!([0, 1, 2, 3, 4].map(|place| word(3, place)), expected);
-        assert_eq!(&blocks[3].1[20..61], &[0x45; 41]);
-        assert_eq!(&blocks[3].1[61..64], &[0; 3]);
-        assert_eq!(word(4, 0), 1);
+        let expected = [0, (nanos >> 32) as u32, nanos as u32, 45, 45, FAMILY_FOUR];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|place| word(3, place)), expected);
+        assert_eq!(&blocks[3].1[24..65], &[0x45; 41]);
+        assert_eq!(&blocks[3].1[65..68], &[0; 3]);
+        assert_eq!([word(4, 0), word(4, 5)], [1, FAMILY_SIX]);
         // The last option but the end: outbound.
-        assert_eq!(word(4, 16), OUTBOUND);
+        assert_eq!(word(4, 17), OUTBOUND);
     }
 }

@@ -112,8 +112,9 @@ impl Tun {
             ioctl(&socket, what, &mut request)
         };
         set(libc::SIOCSIFMTU as _, &|it| it.ifr_ifru.ifru_mtu = mtu as _)?;
-        // One integer is like another in the union.
-        set(libc::SIOCSIFTXQLEN as _, &|it| it.ifr_ifru.ifru_ifindex = QUEUE)?;
+        // One integer is like another in the union. Only root may, for whatever
+        // reason; others get by with 500.
+        let _ = set(libc::SIOCSIFTXQLEN as _, &|it| it.ifr_ifru.ifru_ifindex = QUEUE);
         set(libc::SIOCSIFADDR as _, &|it| it.ifr_ifru.ifru_addr = address(four))?;
         let mask = Ipv4Addr::from(u32::MAX << (32 - length));
         set(libc::SIOCSIFNETMASK as _, &|it| it.ifr_ifru.ifru_netmask = address(mask))?;
