@@ -1,6 +1,6 @@
 //! What the emulator reaches on this machine, against a plain loop that reads a
 //! packet and writes it, measured in turns in the same run:
-//! `cargo run --release -p tightloop-live --example emulate -- capacity|probe|bulk`.
+//! `cargo run --release -p tightloop-live --example emulate -- bulk|capacity|probe`.
 //! Needs root, or user namespaces.
 
 #[cfg(not(target_os = "linux"))]
@@ -99,13 +99,17 @@ mod linux {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use tightloop::event::LinkId;
+    use tightloop::analysis::{Names, Report, Summary, Window};
+    use tightloop::event::{LinkId, Log, Sink};
     use tightloop::link::{Link, Settings};
+    use tightloop::scenario::Scenario;
+    use tightloop::traffic::TrafficSettings;
     use tightloop::units::{Bytes, Rate, Span, Time};
     use crate::stamps;
     use tightloop_live::clock::{Clock, to_std};
     use tightloop_live::emulate::calibrate::Pickup;
     use tightloop_live::emulate::record::Output;
+    use tightloop_live::emulate::replay::Keeper;
     use tightloop_live::emulate::{
         Ability, Datagram, Drive, Ends, Engine, Lateness, Way, Work, calibrate,
     };
@@ -128,7 +132,11 @@ mod linux {
                 }
                 Ok(())
             }
-            _ => Err("say capacity [ROUNDS [SECONDS]] or probe [SECONDS]".into()),
+            Some("bulk") => {
+                let name = words.get(1).map_or("cubic", String::as_str);
+                versus(&ends, name, number(2, 60.0)?)
+            }
+            _ => Err("say bulk [CONTROLLER [SECONDS]], capacity [ROUNDS [SECONDS]] or probe [SECONDS]".into()),
         }
     }
 
@@ -159,8 +167,79 @@ mod linux {
         );
     }
 
+    /// A kernel's TCP under a controller against ours in a simulation, over
+    /// 20 Mbit/s, 40 ms and 200 packets; and the live links simulated.
+    fn versus(ends: &Arc<Ends>, name: &str, seconds: f64) -> Outcome<()> {
+        let mut scenario = Scenario::single(name);
+        scenario.duration = Span::from_secs_f64(seconds);
+        scenario.flow[0].video = None;
+        scenario.flow[0].traffic = Some(TrafficSettings::Bulk {});
+        let [up, down] = ["bottleneck", "return"].map(|link| scenario.link[link].clone());
+        let window = Window {
+            from: Time::from_secs(5),
+            to: scenario.end(),
+        };
+        let names = |flows: [&str; 2]| Names {
+            flows: flows.map(str::to_owned).to_vec(),
+            links: vec!["bottleneck".into(), "return".into()],
+        };
+        let mut simulated = Summary::new(names(["bulk", ""]), window);
+        let mut world = scenario.build(&|_| None)?.world;
+        world.run(scenario.end(), &mut Log::to(&mut simulated));
+
+        let ability = calibrate(ends, true)?;
+        tell(&ability);
+        let keeper = Keeper::default();
+        let outputs: Vec<Box<dyn Output>> = vec![Box::new(keeper.clone())];
+        let links = [
+            vec![up.build(LinkId(0), "bottleneck", 1, &|_| None)?],
+            vec![down.build(LinkId(1), "return", 1, &|_| None)?],
+        ];
+        let before = ends.kernel_drops();
+        let engine = Engine::start(ends, links, outputs, ability.drive, |_| {})?;
+        bulk(ends, Duration::from_secs_f64(seconds), Some(name))?;
+        let work = engine.stop()?;
+        let memory = keeper.memory();
+        let mut live = Summary::new(names(["bulk", "acks"]), window);
+        for (at, event) in &memory.events {
+            live.record(*at, event);
+        }
+        let [live, simulated] = [live, simulated].map(|it| it.report());
+        for key in ["throughput", "link.bottleneck.waited.mean", "link.bottleneck.waited.p95"] {
+            let read = |report: &Report| report.get(&format!("flow.bulk.{key}"));
+            let (live, simulated) = (read(&live)?, read(&simulated)?);
+            let share = live.number().unwrap_or(0.0) / simulated.number().unwrap_or(1.0) - 1.0;
+            println!("{key:28} live {live:14} simulated {simulated:14} {:+.1} %", share * 100.0);
+        }
+        row("late, up", &work.ways[0].lateness);
+        row("late, down", &work.ways[1].lateness);
+        let end = Time::ZERO + work.lasted - Span::from_millis(100);
+        let links = vec![up.build(LinkId(0), "bottleneck", 1, &|_| None)?];
+        let same = memory.again(Way::Up, links, end);
+        let same = same.map_err(|difference| format!("{difference:?}"))?;
+        println!("replayed in a simulation: {same} events, all the same");
+        let after = ends.kernel_drops();
+        println!("kernel drops {} and {}", after[0] - before[0], after[1] - before[1]);
+        Ok(())
+    }
+
+    /// Sets a connection's congestion control.
+    fn choose(stream: &TcpStream, name: &str) -> io::Result<()> {
+        let (level, what) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
+        let size = name.len() as libc::socklen_t;
+        #[allow(unsafe_code)]
+        // SAFETY: the name is `size` bytes that live through the call.
+        let set = unsafe {
+            libc::setsockopt(stream.as_raw_fd(), level, what, name.as_ptr().cast(), size)
+        };
+        if set < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
     /// One TCP flow from inside to outside; what arrived, in Mbit/s.
-    fn bulk(ends: &Ends, time: Duration) -> Outcome<f64> {
+    fn bulk(ends: &Ends, time: Duration, controller: Option<&str>) -> Outcome<f64> {
         let listener = TcpListener::bind((ends.far_address(), 0))?;
         let address = listener.local_addr()?;
         let stop = AtomicBool::new(false);
@@ -168,6 +247,9 @@ mod linux {
             let sender = scope.spawn(|| -> io::Result<()> {
                 ends.enter()?;
                 let mut stream = TcpStream::connect(address)?;
+                if let Some(name) = controller {
+                    choose(&stream, name)?;
+                }
                 let bytes = vec![7; 1 << 17];
                 while !stop.load(Ordering::Relaxed) {
                     stream.write_all(&bytes)?;
@@ -303,14 +385,14 @@ mod linux {
                 let (mbps, packets) = match place {
                     0 | 1 => {
                         let greedy = place == 1;
-                        let (mbps, _) = plain(ends, greedy, || bulk(ends, time))?;
+                        let (mbps, _) = plain(ends, greedy, || bulk(ends, time, None))?;
                         let (_, packets) = plain(ends, greedy, || flood(ends, time))?;
                         (mbps, packets)
                     }
                     _ => {
                         let settings = if place == 3 { &long } else { &free };
                         let drive = if place == 4 { normal } else { Drive::default() };
-                        let (mbps, _) = emulated(ends, settings, drive, |_| bulk(ends, time))?;
+                        let (mbps, _) = emulated(ends, settings, drive, |_| bulk(ends, time, None))?;
                         let (_, work) = emulated(ends, settings, drive, |_| flood(ends, time))?;
                         (mbps, work.ways[0].delivered)
                     }
