@@ -141,7 +141,10 @@ fn command(args: &EmulateArgs) -> Command {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));
     let mut command = Command::new(shell);
     // A shell's own file sets its prompt after it has started.
-    command.env("PROMPT_COMMAND", "PS1=\"[emulate] $PS1\"; unset PROMPT_COMMAND");
+    command.env(
+        "PROMPT_COMMAND",
+        "PS1=\"[emulate] $PS1\"; unset PROMPT_COMMAND",
+    );
     command
 }
 

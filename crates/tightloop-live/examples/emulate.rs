@@ -38,7 +38,13 @@ mod stamps {
             let set = unsafe {
                 let size = mem::size_of_val(&on) as libc::socklen_t;
                 let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
-                libc::setsockopt(socket.as_raw_fd(), level, name, ptr::from_ref(&on).cast(), size)
+                libc::setsockopt(
+                    socket.as_raw_fd(),
+                    level,
+                    name,
+                    ptr::from_ref(&on).cast(),
+                    size,
+                )
             };
             if set < 0 {
                 return Err(io::Error::last_os_error());
@@ -99,13 +105,13 @@ mod linux {
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use crate::stamps;
     use tightloop::analysis::{Names, Report, Summary, Window};
     use tightloop::event::{LinkId, Log, Sink};
     use tightloop::link::{Link, Settings};
     use tightloop::scenario::Scenario;
     use tightloop::traffic::TrafficSettings;
     use tightloop::units::{Bytes, Rate, Span, Time};
-    use crate::stamps;
     use tightloop_live::clock::{Clock, to_std};
     use tightloop_live::emulate::calibrate::Pickup;
     use tightloop_live::emulate::record::Output;
@@ -118,9 +124,8 @@ mod linux {
 
     pub(crate) fn main() -> Outcome<()> {
         let words: Vec<String> = std::env::args().skip(1).collect();
-        let number = |place: usize, default: f64| {
-            words.get(place).map_or(Ok(default), |word| word.parse())
-        };
+        let number =
+            |place: usize, default: f64| words.get(place).map_or(Ok(default), |word| word.parse());
         let ends = Arc::new(Ends::open()?);
         match words.first().map(String::as_str) {
             Some("capacity") => capacity(&ends, number(1, 5.0)? as usize, number(2, 1.0)?),
@@ -136,7 +141,10 @@ mod linux {
                 let name = words.get(1).map_or("cubic", String::as_str);
                 versus(&ends, name, number(2, 60.0)?)
             }
-            _ => Err("say bulk [CONTROLLER [SECONDS]], capacity [ROUNDS [SECONDS]] or probe [SECONDS]".into()),
+            _ => Err(
+                "say bulk [CONTROLLER [SECONDS]], capacity [ROUNDS [SECONDS]] or probe [SECONDS]"
+                    .into(),
+            ),
         }
     }
 
@@ -205,11 +213,18 @@ mod linux {
             live.record(*at, event);
         }
         let [live, simulated] = [live, simulated].map(|it| it.report());
-        for key in ["throughput", "link.bottleneck.waited.mean", "link.bottleneck.waited.p95"] {
+        for key in [
+            "throughput",
+            "link.bottleneck.waited.mean",
+            "link.bottleneck.waited.p95",
+        ] {
             let read = |report: &Report| report.get(&format!("flow.bulk.{key}"));
             let (live, simulated) = (read(&live)?, read(&simulated)?);
             let share = live.number().unwrap_or(0.0) / simulated.number().unwrap_or(1.0) - 1.0;
-            println!("{key:28} live {live:14} simulated {simulated:14} {:+.1} %", share * 100.0);
+            println!(
+                "{key:28} live {live:14} simulated {simulated:14} {:+.1} %",
+                share * 100.0
+            );
         }
         row("late, up", &work.ways[0].lateness);
         row("late, down", &work.ways[1].lateness);
@@ -219,7 +234,11 @@ mod linux {
         let same = same.map_err(|difference| format!("{difference:?}"))?;
         println!("replayed in a simulation: {same} events, all the same");
         let after = ends.kernel_drops();
-        println!("kernel drops {} and {}", after[0] - before[0], after[1] - before[1]);
+        println!(
+            "kernel drops {} and {}",
+            after[0] - before[0],
+            after[1] - before[1]
+        );
         Ok(())
     }
 
@@ -392,7 +411,8 @@ mod linux {
                     _ => {
                         let settings = if place == 3 { &long } else { &free };
                         let drive = if place == 4 { normal } else { Drive::default() };
-                        let (mbps, _) = emulated(ends, settings, drive, |_| bulk(ends, time, None))?;
+                        let (mbps, _) =
+                            emulated(ends, settings, drive, |_| bulk(ends, time, None))?;
                         let (_, work) = emulated(ends, settings, drive, |_| flood(ends, time))?;
                         (mbps, work.ways[0].delivered)
                     }

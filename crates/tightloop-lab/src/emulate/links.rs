@@ -64,7 +64,9 @@ impl Plan {
             let first = self.first(way).0;
             let links = &self.ways[way.place()];
             for (id, link) in (first..).zip(links) {
-                let made = link.settings.build(LinkId(id), &link.name, self.seed, &find);
+                let made = link
+                    .settings
+                    .build(LinkId(id), &link.name, self.seed, &find);
                 built[way.place()].push(made?);
             }
         }
@@ -96,7 +98,10 @@ impl Plan {
     fn fastest(&self, settings: &Settings) -> Option<Rate> {
         let steps = settings.steps.as_ref();
         let steps = steps.and_then(|it| it.iter().map(|(_, rate)| *rate).max());
-        let trace = settings.trace.as_ref().and_then(|name| self.traces.get(name));
+        let trace = settings
+            .trace
+            .as_ref()
+            .and_then(|name| self.traces.get(name));
         let trace = trace.map(|it| it.statistics().p95);
         settings.rate.or(steps).or(trace).or(settings.poisson)
     }
@@ -104,7 +109,10 @@ impl Plan {
     /// A way in words.
     pub(super) fn words(&self, way: Way) -> String {
         let links = self.ways[way.place()].iter();
-        links.map(|link| words(&link.settings)).collect::<Vec<_>>().join(", then ")
+        links
+            .map(|link| words(&link.settings))
+            .collect::<Vec<_>>()
+            .join(", then ")
     }
 
     fn of_words(args: &EmulateArgs) -> Result<Self> {
@@ -308,7 +316,12 @@ fn set(assignment: &str, way: Way, settings: &mut Settings) -> Result<()> {
 /// A link in words.
 fn words(settings: &Settings) -> String {
     let mut words = Vec::new();
-    match (&settings.rate, &settings.trace, &settings.poisson, &settings.steps) {
+    match (
+        &settings.rate,
+        &settings.trace,
+        &settings.poisson,
+        &settings.steps,
+    ) {
         (Some(rate), ..) => words.push(rate.to_string()),
         (_, Some(trace), ..) => words.push(trace.clone()),
         (_, _, Some(rate), _) => words.push(format!("{rate} at random")),
@@ -320,7 +333,9 @@ fn words(settings: &Settings) -> String {
     }
     if settings.queue != Discipline::default() {
         let params = settings.queue.params.iter();
-        let params: Vec<String> = params.map(|(key, value)| format!("{key}={value}")).collect();
+        let params: Vec<String> = params
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         let gap = if params.is_empty() { "" } else { ":" };
         words.push(format!("{}{gap}{}", settings.queue.kind, params.join(",")));
     }
@@ -372,8 +387,14 @@ mod tests {
         assert_eq!(down.delay, Span::from_millis(80));
         assert_eq!(down.queue.params["packets"].as_integer(), Some(50));
         assert_eq!(plan.most(), Some(Rate::from_mbps(15)));
-        assert_eq!([plan.first(Way::Down), plan.last(Way::Up)], [LinkId(1), LinkId(0)]);
-        assert_eq!(plan.words(Way::Down), "3 Mbit/s 80 ms drop_tail:packets=50 loss 0.01 jitter");
+        assert_eq!(
+            [plan.first(Way::Down), plan.last(Way::Up)],
+            [LinkId(1), LinkId(0)]
+        );
+        assert_eq!(
+            plan.words(Way::Down),
+            "3 Mbit/s 80 ms drop_tail:packets=50 loss 0.01 jitter"
+        );
     }
 
     #[test]

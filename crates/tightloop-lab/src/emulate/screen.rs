@@ -82,7 +82,9 @@ pub(super) fn work(work: &Work, kernel_drops: [u64; 2]) -> (String, Vec<String>)
     for (way, passage) in Way::BOTH.iter().zip(ways) {
         let (name, drops) = (way.name(), kernel_drops[way.place()]);
         if drops > 0 {
-            doubts.push(format!("{name}: the kernel dropped {drops} packets before the link"));
+            doubts.push(format!(
+                "{name}: the kernel dropped {drops} packets before the link"
+            ));
         }
         if passage.refused > 0 {
             doubts.push(format!(

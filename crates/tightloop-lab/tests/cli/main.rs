@@ -1,5 +1,7 @@
 //! The command, as a person types it.
 
+#[cfg(target_os = "linux")]
+mod emulate;
 mod errors;
 mod scratch;
 mod shipped;

@@ -3,8 +3,8 @@
 
 use std::io;
 use std::net::UdpSocket;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tightloop::event::LinkId;
@@ -75,18 +75,24 @@ pub fn calibrate(ends: &Arc<Ends>, urgent: bool) -> Result<Ability, Error> {
 
     let (output, pickup) = Pickup::new();
     let probed = Settings::fixed(PROBED, 1000, PROBED_DELAY);
-    let work = with(ends, &probed, vec![Box::new(output)], drive, |socket, clock, _| {
-        let mut next = clock.now();
-        for _ in 0..PROBES {
-            next += APART;
-            thread::sleep(to_std(next - clock.now()));
-            let mut probe = [0; MTU - HEADERS];
-            probe[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
-            socket.send(&probe)?;
-        }
-        thread::sleep(to_std(PROBED_DELAY + PROBED_DELAY));
-        Ok(())
-    })?;
+    let work = with(
+        ends,
+        &probed,
+        vec![Box::new(output)],
+        drive,
+        |socket, clock, _| {
+            let mut next = clock.now();
+            for _ in 0..PROBES {
+                next += APART;
+                thread::sleep(to_std(next - clock.now()));
+                let mut probe = [0; MTU - HEADERS];
+                probe[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
+                socket.send(&probe)?;
+            }
+            thread::sleep(to_std(PROBED_DELAY + PROBED_DELAY));
+            Ok(())
+        },
+    )?;
     let [up, _] = work.ways;
     let pickup = pickup.lock().map_err(|_| Error::Broken)?.clone();
 

@@ -264,8 +264,7 @@ impl Mover {
         let place = way.place();
         let mut now = self.clock.now();
         let mut any = false;
-        while let Some((due, packet)) =
-            self.pipes[place].pop(now, &mut Log::to(&mut self.recorder))
+        while let Some((due, packet)) = self.pipes[place].pop(now, &mut Log::to(&mut self.recorder))
         {
             any = true;
             self.ways[place].lateness.record(now - due);

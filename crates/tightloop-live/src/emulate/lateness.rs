@@ -29,7 +29,11 @@ impl Default for Lateness {
 impl std::fmt::Debug for Lateness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [half, most] = [0.5, 1.0].map(|share| self.quantile(share));
-        write!(f, "Lateness({} spans, median {half}, most {most})", self.total)
+        write!(
+            f,
+            "Lateness({} spans, median {half}, most {most})",
+            self.total
+        )
     }
 }
 

@@ -70,7 +70,11 @@ impl<W: Write> Log<W> {
         writeln!(file, "# mahimahi mm-link ({}) > {name}", head.link)?;
         writeln!(file, "# command line: {}", head.command)?;
         writeln!(file, "# queue: {}", head.queue)?;
-        writeln!(file, "# init timestamp: {}", now.unwrap_or_default().as_millis())?;
+        writeln!(
+            file,
+            "# init timestamp: {}",
+            now.unwrap_or_default().as_millis()
+        )?;
         writeln!(file, "# base timestamp: 0")?;
         Ok(Self {
             name,
@@ -142,47 +146,45 @@ mod tests {
         let mut text = Vec::new();
         let (link, packet, size) = (LinkId(1), PacketId::default(), Bytes::new(1500));
         let mut log = Log::new("it".into(), &mut text, &head, link, link).expect("memory");
-        let batch = Batch {
-            events: vec![
-                (
-                    Time::from_nanos(1_999_999),
-                    Event::Queued {
-                        link,
-                        packet,
-                        size,
-                        waiting: size,
-                    },
-                ),
-                (Time::from_millis(5), Event::Opportunity { link, size }),
-                (
-                    Time::from_millis(5),
-                    Event::Left {
-                        link,
-                        packet,
-                        size,
-                        waited: Span::from_millis(3),
-                        sojourn: Span::from_nanos(3_000_001),
-                    },
-                ),
-                (
-                    Time::from_millis(6),
-                    Event::Dropped {
-                        link,
-                        packet,
-                        size: Bytes::new(60),
-                        cause: Cause::Full,
-                    },
-                ),
-                (
-                    Time::from_millis(7),
-                    Event::Opportunity {
-                        link: LinkId(2),
-                        size,
-                    },
-                ),
-            ],
-            ..Batch::default()
-        };
+        let mut batch = Batch::default();
+        batch.events = vec![
+            (
+                Time::from_nanos(1_999_999),
+                Event::Queued {
+                    link,
+                    packet,
+                    size,
+                    waiting: size,
+                },
+            ),
+            (Time::from_millis(5), Event::Opportunity { link, size }),
+            (
+                Time::from_millis(5),
+                Event::Left {
+                    link,
+                    packet,
+                    size,
+                    waited: Span::from_millis(3),
+                    sojourn: Span::from_nanos(3_000_001),
+                },
+            ),
+            (
+                Time::from_millis(6),
+                Event::Dropped {
+                    link,
+                    packet,
+                    size: Bytes::new(60),
+                    cause: Cause::Full,
+                },
+            ),
+            (
+                Time::from_millis(7),
+                Event::Opportunity {
+                    link: LinkId(2),
+                    size,
+                },
+            ),
+        ];
         log.write(&batch).expect("memory");
         log.finish(Time::from_secs(1)).expect("memory");
         drop(log);

@@ -201,7 +201,9 @@ mod tests {
     use super::*;
 
     fn sum(header: &[u8]) -> u16 {
-        let words = header.chunks(2).map(|it| u32::from(it[0]) << 8 | u32::from(it[1]));
+        let words = header
+            .chunks(2)
+            .map(|it| u32::from(it[0]) << 8 | u32::from(it[1]));
         let total: u32 = words.sum();
         let folded = (total & 0xffff) + (total >> 16);
         ((folded & 0xffff) + (folded >> 16)) as u16
@@ -244,7 +246,12 @@ mod tests {
 
     #[test]
     fn the_field_is_read_where_each_version_has_it() {
-        for (bits, ecn) in [(0, Ecn::NotEct), (1, Ecn::Ect1), (2, Ecn::Ect0), (3, Ecn::Ce)] {
+        for (bits, ecn) in [
+            (0, Ecn::NotEct),
+            (1, Ecn::Ect1),
+            (2, Ecn::Ect0),
+            (3, Ecn::Ce),
+        ] {
             let mut four = [0; 20];
             (four[0], four[1]) = (0x45, 0xb8 | bits);
             let mut six = [0; 40];

@@ -171,13 +171,26 @@ mod tests {
         let begin = Duration::from_secs(1_700_000_000);
         let mut capture = Capture::new("it".into(), &mut bytes, begin).expect("memory");
         let at = Time::from_nanos(5);
-        capture.packet(at, true, false, &[0x45; 41]).expect("memory");
-        capture.packet(at, false, true, &[0x60; 40]).expect("memory");
+        capture
+            .packet(at, true, false, &[0x45; 41])
+            .expect("memory");
+        capture
+            .packet(at, false, true, &[0x60; 40])
+            .expect("memory");
         capture.finish(at).expect("memory");
         drop(capture);
         let blocks = blocks(&bytes);
         let kinds: Vec<u32> = blocks.iter().map(|(kind, _)| *kind).collect();
-        assert_eq!(kinds, [SECTION, INTERFACE, INTERFACE, ENHANCED_PACKET, ENHANCED_PACKET]);
+        assert_eq!(
+            kinds,
+            [
+                SECTION,
+                INTERFACE,
+                INTERFACE,
+                ENHANCED_PACKET,
+                ENHANCED_PACKET
+            ]
+        );
         let word = |block: usize, place: usize| {
             let bytes = &blocks[block].1[place * 4..place * 4 + 4];
             u32::from_le_bytes(bytes.try_into().expect("a word"))

@@ -156,9 +156,9 @@ impl Recorder {
     /// Whether it is time for [`Recorder::hand_over`].
     #[inline]
     pub(super) fn due(&self, now: Time) -> bool {
-        self.writer.as_ref().is_some_and(|writer| {
-            writer.batch.events.len() >= FULL || now - writer.since >= EVERY
-        })
+        self.writer
+            .as_ref()
+            .is_some_and(|writer| writer.batch.events.len() >= FULL || now - writer.since >= EVERY)
     }
 
     /// Hands the batch to the writer; the links have been brought up to `now`.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tightloop::event::{Ecn, Event, Log, PacketId};
+use tightloop::event::{Direction, Ecn, Event, Log, PacketId, PathId};
 use tightloop::link::{Link, Packet};
 use tightloop::units::{Bytes, Time};
 
@@ -27,6 +27,26 @@ pub struct Arrival {
     id: PacketId,
     size: Bytes,
     ecn: Ecn,
+}
+
+impl Arrival {
+    /// A packet that arrived: the `number`th of its way, from zero.
+    #[must_use]
+    pub const fn new(at: Time, way: Way, number: u64, size: Bytes, ecn: Ecn) -> Self {
+        let id = PacketId {
+            flow: way.flow(),
+            path: PathId(0),
+            direction: Direction::Data,
+            number,
+        };
+        Self {
+            at,
+            way,
+            id,
+            size,
+            ecn,
+        }
+    }
 }
 
 impl Packet for Arrival {
@@ -156,7 +176,12 @@ impl Output for Keeper {
         let mut memory = self.0.lock().map_err(broken)?;
         let mut numbers = Way::BOTH.map(|way| {
             let of = |it: &&Arrival| it.way == way;
-            memory.arrivals.iter().rev().find(of).map_or(0, |it| it.id.number + 1)
+            memory
+                .arrivals
+                .iter()
+                .rev()
+                .find(of)
+                .map_or(0, |it| it.id.number + 1)
         });
         for seen in batch.packets.iter().filter(|seen| !seen.crossed) {
             let bytes = batch.bytes(seen);
@@ -165,13 +190,9 @@ impl Output for Keeper {
             let number = &mut numbers[seen.way.place()];
             if let Ok(packet) = Datagram::new(room, bytes.len(), seen.way, *number) {
                 *number += 1;
-                memory.arrivals.push(Arrival {
-                    at: seen.at,
-                    way: seen.way,
-                    id: packet.id(),
-                    size: packet.size(),
-                    ecn: packet.ecn(),
-                });
+                let (number, size) = (packet.id().number, packet.size());
+                let arrival = Arrival::new(seen.at, seen.way, number, size, packet.ecn());
+                memory.arrivals.push(arrival);
             }
         }
         memory.events.extend_from_slice(&batch.events);
@@ -180,5 +201,117 @@ impl Output for Keeper {
 
     fn finish(&mut self, _end: Time) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tightloop::event::LinkId;
+    use tightloop::link::{Discipline, Jitter, Settings};
+    use tightloop::settings::Params;
+    use tightloop::units::{Rate, Span};
+
+    use super::*;
+
+    /// Links of each kind of queue and service.
+    fn settings(kind: usize) -> Settings {
+        let queue = |kind: &str, key: &str, value: toml::Value| Discipline {
+            kind: kind.into(),
+            params: Params::from_iter([(key.to_owned(), value)]),
+        };
+        let common = Settings {
+            rate: Some(Rate::from_mbps(20)),
+            delay: Span::from_millis(5),
+            ..Settings::default()
+        };
+        match kind {
+            0 => Settings {
+                queue: queue("drop_tail", "packets", 20.into()),
+                ..common
+            },
+            1 => Settings {
+                queue: queue("codel", "ecn", true.into()),
+                loss: 0.02,
+                ..common
+            },
+            _ => Settings {
+                rate: None,
+                poisson: Some(Rate::from_mbps(15)),
+                jitter: Some(Jitter::Uniform {
+                    max: Span::from_millis(4),
+                    reorder: true,
+                }),
+                ..common
+            },
+        }
+    }
+
+    fn link(settings: &Settings) -> Link<Arrival> {
+        let link = settings.build(LinkId(0), "up", 7, &|_| None);
+        link.expect("a link")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// As an engine does: arrivals pushed when they come, departures asked
+        /// for now and then, late, and the links brought up to date for the log.
+        #[test]
+        fn a_run_driven_late_comes_again_to_the_nanosecond(
+            gaps in prop::collection::vec((0_i64..900_000, 60_u64..1500, 0_usize..4), 1..800),
+            looks in prop::collection::vec(0_u8..4, 16),
+        ) {
+            for settings in [0, 1, 2].map(settings) {
+                let mut live = Pipe::new(vec![link(&settings)]);
+                let mut memory = Memory::default();
+                let mut at = Time::ZERO;
+                for (place, (gap, size, field)) in gaps.iter().enumerate() {
+                    at += Span::from_nanos(*gap);
+                    let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ect0][*field];
+                    let number = place as u64;
+                    let arrival = Arrival::new(at, Way::Up, number, Bytes::new(*size), ecn);
+                    memory.arrivals.push(arrival);
+                    let mut log = Log::to(&mut memory.events);
+                    match looks[place % looks.len()] {
+                        0 => while live.pop(at, &mut log).is_some() {},
+                        1 => live.finish(at, &mut log),
+                        _ => {}
+                    }
+                    live.push(at, arrival, &mut log);
+                }
+                let end = at + Span::from_secs(1);
+                live.finish(end, &mut Log::to(&mut memory.events));
+                let same = memory.again(Way::Up, vec![link(&settings)], end);
+                prop_assert!(same.is_ok(), "{:?}: {:?}", settings, same);
+                prop_assert!(same.unwrap_or(0) >= gaps.len());
+            }
+        }
+    }
+
+    #[test]
+    fn another_link_is_told_apart() {
+        let mut live = Pipe::new(vec![link(&settings(0))]);
+        let mut memory = Memory::default();
+        let size = Bytes::new(1500);
+        for number in 0..40 {
+            let arrival = Arrival::new(Time::from_millis(1), Way::Up, number, size, Ecn::NotEct);
+            memory.arrivals.push(arrival);
+            live.push(arrival.at, arrival, &mut Log::to(&mut memory.events));
+        }
+        let end = Time::from_secs(1);
+        live.finish(end, &mut Log::to(&mut memory.events));
+        assert_eq!(memory.again(Way::Up, vec![link(&settings(0))], end), Ok(61));
+        let other = Settings {
+            rate: Some(Rate::from_kbps(20_001)),
+            ..settings(0)
+        };
+        let difference = memory.again(Way::Up, vec![link(&other)], end);
+        let difference = difference.expect_err("another rate");
+        assert!(
+            matches!(difference.live, Some((_, Event::Left { .. }))),
+            "{difference:?}"
+        );
+        assert_eq!(memory.again(Way::Down, Vec::new(), end), Ok(0));
     }
 }

@@ -65,7 +65,9 @@ impl Tun {
     pub(in super::super) fn open(name: &str) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        let file = options.custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+        let file = options
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/net/tun")?;
         let mut request = request(name);
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
         ioctl(&file, libc::TUNSETIFF as libc::c_ulong, &mut request)?;
@@ -114,10 +116,16 @@ impl Tun {
         set(libc::SIOCSIFMTU as _, &|it| it.ifr_ifru.ifru_mtu = mtu as _)?;
         // One integer is like another in the union. Only root may, for whatever
         // reason; others get by with 500.
-        let _ = set(libc::SIOCSIFTXQLEN as _, &|it| it.ifr_ifru.ifru_ifindex = QUEUE);
-        set(libc::SIOCSIFADDR as _, &|it| it.ifr_ifru.ifru_addr = address(four))?;
+        let _ = set(libc::SIOCSIFTXQLEN as _, &|it| {
+            it.ifr_ifru.ifru_ifindex = QUEUE
+        });
+        set(libc::SIOCSIFADDR as _, &|it| {
+            it.ifr_ifru.ifru_addr = address(four)
+        })?;
         let mask = Ipv4Addr::from(u32::MAX << (32 - length));
-        set(libc::SIOCSIFNETMASK as _, &|it| it.ifr_ifru.ifru_netmask = address(mask))?;
+        set(libc::SIOCSIFNETMASK as _, &|it| {
+            it.ifr_ifru.ifru_netmask = address(mask)
+        })?;
         // No router asks or answers here. Where the kernel has no IPv6 these
         // files are missing, and so is the rest.
         let conf = format!("/proc/sys/net/ipv6/conf/{}", self.name);
@@ -234,8 +242,8 @@ pub(in super::super) fn route_default(name: &str, four: Ipv4Addr, six: Ipv6Addr)
         index: index(name)?,
         ..RouteSix::default()
     };
-    let added = socket(libc::AF_INET6)
-        .and_then(|socket| ioctl(&socket, libc::SIOCADDRT as _, &mut route));
+    let added =
+        socket(libc::AF_INET6).and_then(|socket| ioctl(&socket, libc::SIOCADDRT as _, &mut route));
     match added {
         Err(error) if fs::exists("/proc/sys/net/ipv6").unwrap_or(false) => Err(error),
         _ => Ok(()),

@@ -103,7 +103,13 @@ impl Signals {
         unsafe {
             let mut set: libc::sigset_t = mem::zeroed();
             libc::sigemptyset(&mut set);
-            for number in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, CHILD] {
+            for number in [
+                libc::SIGINT,
+                libc::SIGTERM,
+                libc::SIGHUP,
+                libc::SIGQUIT,
+                CHILD,
+            ] {
                 libc::sigaddset(&mut set, number);
             }
             let mut before: libc::sigset_t = mem::zeroed();
