@@ -64,10 +64,10 @@ impl Family {
     ) -> Result<ExitStatus, Error> {
         command.env(BASE, ends.far_address().to_string());
         command.env(BASE_SIX, ends.far_address_six().to_string());
-        process::hang_up_with_us(&mut command);
+        process::prepare(&mut command);
         if let Some(mut far) = far {
             far.env(NEAR, ends.near_address().to_string());
-            process::hang_up_with_us(&mut far);
+            process::prepare(&mut far);
             start(&mut far)?;
         }
         let status = thread::scope(|scope| {

@@ -65,12 +65,17 @@ pub(in super::super) fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// Makes a command hear of it when the thread that starts it dies with its
-/// process, as if a terminal had closed.
-pub(in super::super) fn hang_up_with_us(command: &mut Command) {
-    // SAFETY: between fork and exec only an async-signal-safe call is made.
+/// Makes a command take signals as usual, though its parent does not, and hear
+/// of it when the thread that starts it dies with its process, as if a terminal
+/// had closed.
+pub(in super::super) fn prepare(command: &mut Command) {
+    // SAFETY: between fork and exec only async-signal-safe calls are made; the
+    // set is initialised by sigemptyset before use.
     unsafe {
         command.pre_exec(|| {
+            let mut none: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&mut none);
+            checked(libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut()))?;
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGHUP, 0, 0, 0)).map(drop)
         });
     }
