@@ -214,7 +214,7 @@ impl Mover {
         let mut loops = 0_u32;
         while !self.stop.load(Ordering::Relaxed) {
             loops = loops.wrapping_add(1);
-            if loops % LOOK == 0 {
+            if loops.is_multiple_of(LOOK) {
                 self.publish();
             }
             let mut busy = false;

@@ -88,7 +88,7 @@ impl Pace {
     /// The time until `now` since the last wait was spun.
     #[inline]
     pub fn spun(&mut self, now: Time) {
-        self.credit = self.credit - (now - self.last);
+        self.credit -= now - self.last;
     }
 
     /// The time from `from` to `now` was slept.

@@ -1,5 +1,5 @@
 //! Packets as a pcapng file, which Wireshark and tcpdump read: two interfaces,
-//! one for each side of the link, with nanoseconds. [pcapng]
+//! one for each side of the link, with nanoseconds. [Pcapng]
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

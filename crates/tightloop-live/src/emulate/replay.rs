@@ -95,7 +95,7 @@ impl Memory {
         way: Way,
         links: Vec<Link<Arrival>>,
         end: Time,
-    ) -> Result<usize, Difference> {
+    ) -> Result<usize, Box<Difference>> {
         let mut pipe = Pipe::new(links);
         let mut events: Vec<(Time, Event)> = Vec::new();
         for arrival in self.arrivals.iter().filter(|it| it.way == way) {
@@ -109,11 +109,11 @@ impl Memory {
         for place in 0..live.len().max(again.len()) {
             let (live, again) = (live.get(place), again.get(place));
             if live != again {
-                return Err(Difference {
+                return Err(Box::new(Difference {
                     place,
                     live: live.copied(),
                     again: again.copied(),
-                });
+                }));
             }
         }
         Ok(live.len())
