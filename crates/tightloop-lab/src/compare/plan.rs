@@ -75,6 +75,7 @@ impl Plan {
     pub(super) fn scenario(&self, contender: &Contender) -> Scenario {
         let mut scenario = self.base.clone();
         scenario.name = format!("compare {}", contender.name);
+        let end = scenario.end();
         let call = &mut scenario.flow[self.call];
         call.cc = contender.cc.clone();
         let video = call.video.get_or_insert_with(VideoSettings::default);
@@ -82,7 +83,7 @@ impl Plan {
         video.encoder = self.encoder.clone();
         let whole = Cap {
             from: Time::ZERO,
-            to: scenario.end(),
+            to: end,
             max_rate: self.max,
         };
         video.source.caps.push(whole);
