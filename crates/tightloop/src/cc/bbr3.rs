@@ -45,6 +45,9 @@
 //!   so that the next loss of the same batch would overwrite what was saved.
 //! - A sample whose interval is too short for a rate is no evidence of a full
 //!   pipe, rather than of a rate of zero.
+//! - A precautionary probe has reached `inflight_longterm` when, before the
+//!   feedback, not one packet more would have fitted below it. By the text it is
+//!   what is in flight after the feedback, which a window of that size never is.
 //! - `Inflight(max_bw, 1.0)` has two arguments in one place and one in the rest;
 //!   here ProbeBW_DOWN ends by `max_bw`, Drain by `bw`.
 //! - The window of `max_bw` is the current cycle and the one before, as the text

@@ -23,8 +23,8 @@ pub(super) enum App {
     Silent,
 }
 
-/// How many of the packets that get to the link it drops by chance.
-pub(super) type Drops = fn(&Sent) -> bool;
+/// Which packets: those to drop, or to delay.
+pub(super) type Which = fn(&Sent) -> bool;
 
 pub(super) struct Bench {
     pub(super) cc: Bbr3,
@@ -38,9 +38,9 @@ pub(super) struct Bench {
     pub(super) buffer: Bytes,
     /// Instead of a queue: a bucket of so many bytes, filled at the rate.
     pub(super) policer: Option<(Bytes, f64, Time)>,
-    pub(super) drops: Drops,
-    /// Packets with these numbers take this much longer.
-    pub(super) detour: (std::ops::Range<u64>, Span),
+    pub(super) drops: Which,
+    /// Some of the packets with these numbers take this much longer.
+    pub(super) detour: (std::ops::Range<u64>, Which, Span),
     /// Acknowledgements come at multiples of this alone.
     pub(super) batch: Option<Span>,
     app: App,
@@ -71,7 +71,7 @@ impl Bench {
             buffer: bdp * buffer,
             policer: None,
             drops: |_| false,
-            detour: (0..0, Span::ZERO),
+            detour: (0..0, |_| true, Span::ZERO),
             batch: None,
             app: App::Bulk,
             app_next: Time::ZERO,
@@ -88,6 +88,19 @@ impl Bench {
     pub(super) fn set_app(&mut self, app: App) {
         self.app = app;
         self.app_next = self.now;
+    }
+
+    /// The link has another rate from now on, for what waits there too.
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        let (now, longer) = (self.now, self.rate.ratio(rate));
+        self.rate = rate;
+        let moved = |at: Time| if at > now { now + (at - now) * longer } else { at };
+        self.free_at = moved(self.free_at);
+        let flight = std::mem::take(&mut self.flight);
+        for (back, numbers) in flight {
+            let left = moved(back - self.rtt);
+            self.flight.entry(left + self.rtt).or_default().extend(numbers);
+        }
     }
 
     fn app_due(&self) -> Option<Time> {
@@ -131,8 +144,9 @@ impl Bench {
         self.free_at = self.free_at.max(self.now) + service;
         self.left += MSS;
         let mut back = self.free_at + self.rtt;
-        if self.detour.0.contains(&sent.number) {
-            back += self.detour.1;
+        let (numbers, which, longer) = &self.detour;
+        if numbers.contains(&sent.number) && which(&sent) {
+            back += *longer;
         }
         if let Some(batch) = self.batch {
             let steps = back.as_nanos().div_ceil(batch.as_nanos().unsigned_abs());
@@ -210,11 +224,18 @@ impl Bench {
         let send = open.and_then(|open| Some(open.max(self.app_due()?)));
         let next = [ack, loss, probe, self.cc.next_timeout(), send];
         let Some(next) = next.into_iter().flatten().min() else {
+            self.ledger.on_app_limited();
             self.now += Span::from_millis(10);
             return;
         };
-        // Pacer and window are open, and the application has nothing.
-        if open.is_some_and(|open| open <= next) && send.is_none_or(|send| send > next) {
+        // CheckIfApplicationLimited: the window is open, and what the application
+        // has written until now is gone. [BBR-Draft] §4.1.2.4.
+        let unsent = match self.app {
+            App::Bulk => true,
+            App::At(_) => self.app_next < next,
+            App::Silent => false,
+        };
+        if self.has_room() && !unsent {
             self.ledger.on_app_limited();
         }
         self.now = self.now.max(next);
@@ -251,10 +272,10 @@ impl Bench {
         }
     }
 
-    /// Goes on until a state is entered; fails after 30 s.
+    /// Goes on until a state is entered; fails after five minutes.
     #[track_caller]
     pub(super) fn enter(&mut self, state: State) {
-        self.until(&format!("{state:?}"), Span::from_secs(30), |bench| {
+        self.until(&format!("{state:?}"), Span::from_secs(300), |bench| {
             bench.cc.state == state
         });
     }

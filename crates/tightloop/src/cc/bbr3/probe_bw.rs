@@ -127,7 +127,7 @@ impl Bbr3 {
                 self.cycle.is_bw_probe_sample = true;
                 self.start_probe_bw_up(sample, path);
             }
-            State::ProbeBwUp if self.is_time_to_go_down(sample, path) => {
+            State::ProbeBwUp if self.is_time_to_go_down(sample) => {
                 self.cycle.prev_probe_too_high = false;
                 self.start_probe_bw_down(now, path);
             }
@@ -150,8 +150,12 @@ impl Bbr3 {
     }
 
     /// IsTimeToGoDown. [BBR-Draft] §5.3.3.9.
-    fn is_time_to_go_down(&mut self, sample: &Sample, path: &PathState) -> bool {
-        if self.cycle.prev_probe_too_high && self.reaches_longterm(path.in_flight) {
+    fn is_time_to_go_down(&mut self, sample: &Sample) -> bool {
+        // Ours: reached where one packet more would be beyond, as a window of just
+        // this size is never full to the byte, nor after an acknowledgement.
+        if self.cycle.prev_probe_too_high
+            && self.reaches_longterm(sample.prior_in_flight + self.mss)
+        {
             self.cycle.prev_probe_precautionary = true;
             return true;
         }
@@ -235,6 +239,7 @@ impl Bbr3 {
             delivery_rate: Rate::ZERO,
             delivered: Bytes::ZERO,
             prior_delivered: packet.delivered,
+            prior_in_flight: path.in_flight,
             newly_acked: Bytes::ZERO,
             tx_in_flight: packet.in_flight,
             lost: self.losses.since(packet.number),

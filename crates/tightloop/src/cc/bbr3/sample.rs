@@ -13,6 +13,8 @@ pub(super) struct Sample {
     pub(super) delivered: Bytes,
     /// RS.prior_delivered: when the packet left.
     pub(super) prior_delivered: Bytes,
+    /// In flight before this feedback.
+    pub(super) prior_in_flight: Bytes,
     /// RS.newly_acked.
     pub(super) newly_acked: Bytes,
     /// RS.tx_in_flight: when the packet left, itself included.
@@ -35,6 +37,8 @@ impl Sample {
     ) -> Option<Self> {
         let acked = feedback.acked.iter();
         let newest = acked.max_by_key(|acked| acked.packet.number)?.packet;
+        let gone = feedback.acked.iter().filter(|acked| !acked.spurious);
+        let gone: Bytes = gone.map(|acked| acked.packet.size).sum();
         let timed = feedback.acked.iter().filter(|acked| acked.rtt.is_some());
         Some(Self {
             delivery_rate: feedback
@@ -43,6 +47,7 @@ impl Sample {
                 .unwrap_or(Rate::ZERO),
             delivered: path.delivered.saturating_sub(newest.delivered),
             prior_delivered: newest.delivered,
+            prior_in_flight: path.in_flight + gone + feedback.lost_bytes(),
             newly_acked: feedback.acked_bytes(),
             tx_in_flight: newest.in_flight,
             lost: losses.since(newest.number),
