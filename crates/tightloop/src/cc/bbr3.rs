@@ -323,8 +323,14 @@ impl Controller for Bbr3 {
         let volume = |bound: Option<Bytes>| bound.map(Bytes::get_f64);
         for (name, bound) in [
             ("bw_shortterm_bps", rate(self.model.bw_shortterm)),
-            ("inflight_shortterm_bytes", volume(self.model.inflight_shortterm)),
-            ("inflight_longterm_bytes", volume(self.model.inflight_longterm)),
+            (
+                "inflight_shortterm_bytes",
+                volume(self.model.inflight_shortterm),
+            ),
+            (
+                "inflight_longterm_bytes",
+                volume(self.model.inflight_longterm),
+            ),
             ("min_rtt_s", self.rtt.min_rtt.map(Span::secs_f64)),
         ] {
             if let Some(bound) = bound {

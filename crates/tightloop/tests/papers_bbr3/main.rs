@@ -58,7 +58,12 @@ fn it_keeps_the_drafts_timetable() {
     for pair in probes.windows(2) {
         let (low, high) = PROBE_RTT_LASTS;
         between("ProbeRTT in s", pair[0].lasted, low, high);
-        between("period in s", pair[1].at - pair[0].at, 5.0 + low, 5.0 + high);
+        between(
+            "period in s",
+            pair[1].at - pair[0].at,
+            5.0 + low,
+            5.0 + high,
+        );
     }
     between("ProbeRTTs", float(count(probes.len())), 11.0, 11.0);
     // A probe for bandwidth is due 2 to 3 s after the last or after ProbeRTT: one
@@ -76,7 +81,12 @@ fn it_follows_20_5_20() {
     // Two pipes of before in flight, of which a quarter of one is the pipe now.
     let packet_ms = 2.4;
     let spike = (2.0 - 0.25) * BDP * packet_ms;
-    between("wait at 31 s", run.part(32, 34).waited_ms, 0.95 * spike, 1.1 * spike);
+    between(
+        "wait at 31 s",
+        run.part(32, 34).waited_ms,
+        0.95 * spike,
+        1.1 * spike,
+    );
     between("Mbit/s at once", run.part(31, 35).mbps, 0.98 * 5.0, 5.01);
     // max_bw forgets after two probes; ProbeRTT starts their clock anew, so that
     // there may be one in 5.2 s: the second ends within 10.4 s and a few of the
@@ -100,7 +110,12 @@ fn two_flows_share() {
         let run = Trial::plain(70).seed(seed).second_flow(start).run();
         let (a, b) = (run.flow(0, 20, 70), run.flow(1, 20, 70));
         println!("started at {start} s: {a:.2} and {b:.2} Mbit/s");
-        between("Jain", (a + b) * (a + b) / (2.0 * (a * a + b * b)), 0.95, 1.0);
+        between(
+            "Jain",
+            (a + b) * (a + b) / (2.0 * (a * a + b * b)),
+            0.95,
+            1.0,
+        );
         between("Mbit/s together", a + b, 0.96 * LINK, LINK);
         // Each thinks the best it ever got its share, and keeps two of its own
         // pipes: about a pipe waits.
@@ -111,9 +126,14 @@ fn two_flows_share() {
 #[test]
 fn a_buffer_of_a_fifth_of_the_pipe_costs_little() {
     let run = Trial::plain(60).buffer(13).run();
-    between("Mbit/s", run.part(5, 60).mbps, 0.8 * LINK, 0.98 * LINK);
-    let lost = run.drops(5, 60) * 0.012 / (55.0 * run.part(5, 60).mbps);
-    between("lost", lost, 0.0001, 0.02);
+    let rate = run.part(5, 60).mbps;
+    between("Mbit/s", rate, 0.95 * LINK, 0.975 * LINK);
+    // A probe puts a quarter of a pipe too much in flight before it knows: at
+    // most 17 packets of the 3500 of the two seconds until the next.
+    let packets = (Rate::from_mbps(1) * rate)
+        .over(Span::from_secs(55))
+        .ratio(trial::PACKET);
+    between("lost", run.drops(5, 60) / packets, 0.0001, 0.005);
 }
 
 #[test]
@@ -121,37 +141,45 @@ fn beside_cubic_it_gets_a_share() {
     let run = Trial::plain(90).competitor("cubic").run();
     let (own, cubic) = (run.flow(0, 30, 90), run.flow(1, 30, 90));
     println!("{own:.2} and Cubic {cubic:.2} Mbit/s");
-    between("Mbit/s", own, 2.0, 14.0);
+    between("share", own / (own + cubic), 0.4, 0.7);
 }
 
 #[test]
 #[ignore = "a sweep of a minute"]
 fn rates_and_round_trips_from_64_kbit_to_10_gbit_and_from_half_a_millisecond_to_a_second() {
-    for (kbps, micros, seconds, least) in [
-        (64, 500, 60, 0.9),
-        (64, 40_000, 60, 0.9),
-        (64, 1_000_000, 120, 0.7),
-        (1_000, 500, 60, 0.9),
-        (1_000, 200_000, 60, 0.9),
-        (1_000, 1_000_000, 120, 0.7),
-        (20_000, 500, 30, 0.9),
-        (20_000, 40_000, 30, 0.95),
-        (20_000, 1_000_000, 120, 0.7),
-        (100_000, 10_000, 20, 0.95),
-        (100_000, 1_000_000, 60, 0.7),
-        (1_000_000, 500, 12, 0.95),
-        (1_000_000, 50_000, 12, 0.9),
-        (10_000_000, 500, 6, 0.9),
-        (10_000_000, 10_000, 6, 0.9),
+    for (kbps, micros, seconds) in [
+        (64, 500, 60),
+        (64, 40_000, 60),
+        (64, 1_000_000, 120),
+        (1_000, 500, 60),
+        (1_000, 200_000, 60),
+        (1_000, 1_000_000, 120),
+        (20_000, 500, 30),
+        (20_000, 40_000, 30),
+        (20_000, 1_000_000, 120),
+        (100_000, 10_000, 20),
+        (100_000, 1_000_000, 60),
+        (1_000_000, 500, 12),
+        (1_000_000, 50_000, 12),
+        (10_000_000, 500, 6),
+        (10_000_000, 10_000, 6),
     ] {
         let (rate, rtt) = (Rate::from_kbps(kbps), Span::from_micros(micros));
         println!("{rate}, {rtt}:");
         let run = Trial::over(seconds, rate, rtt).run();
         let part = run.part(seconds / 3, seconds);
-        let used = part.mbps / rate.mbps_f64();
-        println!("  drops {}, mean wait {:.2} ms", run.drops(0, seconds), part.waited_ms);
+        println!(
+            "  drops {}, mean wait {:.2} ms",
+            run.drops(0, seconds),
+            part.waited_ms
+        );
         let max_bw = run.mbps_of("max_bw_bps", seconds - 1) / rate.mbps_f64();
-        between("max_bw", max_bw, 0.95, 1.03);
-        between("used", used, least, 1.001);
+        between("max_bw", max_bw, 0.98, 1.02);
+        // ProbeRTT lasts 200 ms or a round, and takes a round to get there and
+        // one to come back: at half the rate, each 5 s and its own length.
+        let cost = 2.0 * rtt.secs_f64() + rtt.secs_f64().max(0.2);
+        let share = 0.99 * (1.0 - 0.5 * cost / (5.0 + cost));
+        let used = part.mbps / rate.mbps_f64();
+        between("used", used, share - 0.03, 1.001);
     }
 }

@@ -169,7 +169,9 @@ impl Run {
 
     pub(crate) fn drops(&self, from: u64, to: u64) -> f64 {
         let inside = seconds(from, to);
-        float(count(self.dropped.iter().filter(|at| inside.contains(at)).count()))
+        float(count(
+            self.dropped.iter().filter(|at| inside.contains(at)).count(),
+        ))
     }
 
     /// A gauge's first value from a second on, in Mbit/s.

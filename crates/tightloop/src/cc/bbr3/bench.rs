@@ -94,12 +94,21 @@ impl Bench {
     pub(super) fn set_rate(&mut self, rate: Rate) {
         let (now, longer) = (self.now, self.rate.ratio(rate));
         self.rate = rate;
-        let moved = |at: Time| if at > now { now + (at - now) * longer } else { at };
+        let moved = |at: Time| {
+            if at > now {
+                now + (at - now) * longer
+            } else {
+                at
+            }
+        };
         self.free_at = moved(self.free_at);
         let flight = std::mem::take(&mut self.flight);
         for (back, numbers) in flight {
             let left = moved(back - self.rtt);
-            self.flight.entry(left + self.rtt).or_default().extend(numbers);
+            self.flight
+                .entry(left + self.rtt)
+                .or_default()
+                .extend(numbers);
         }
     }
 
@@ -267,7 +276,10 @@ impl Bench {
             assert!(
                 self.now < end,
                 "not within {most}: {what}; {:?}, {} rounds, {}, {:?}",
-                self.cc.state, self.cc.round.count, self.cc.model.bw, self.cc.full_pipe,
+                self.cc.state,
+                self.cc.round.count,
+                self.cc.model.bw,
+                self.cc.full_pipe,
             );
         }
     }

@@ -184,9 +184,10 @@ impl Bbr3 {
             return;
         }
         self.cycle.up_acked += sample.newly_acked;
-        if let (Some(longterm), Some(per_inc)) =
-            (&mut self.model.inflight_longterm, self.cycle.up_acked_per_inc)
-        {
+        if let (Some(longterm), Some(per_inc)) = (
+            &mut self.model.inflight_longterm,
+            self.cycle.up_acked_per_inc,
+        ) {
             let delta = self.cycle.up_acked.get() / per_inc.get();
             self.cycle.up_acked -= per_inc * delta;
             *longterm += self.mss * delta;

@@ -170,7 +170,9 @@ fn ten_times_the_bandwidth_is_found_by_quarters() {
     bench.set_rate(bench.rate * 10.0);
     bench.enter(State::ProbeBwUp);
     let round = bench.cc.round.count;
-    bench.until("full bandwidth", Span::from_secs(3), |bench| bench.max_bw() > 0.98);
+    bench.until("full bandwidth", Span::from_secs(3), |bench| {
+        bench.max_bw() > 0.98
+    });
     // A sample is a mean over the round before last, so a gain of 1.25·0.99 grows
     // by the y of 1.2375·(1 − 1/y) = y·ln y, which is 1.153: log 9.8/log 1.153.
     between("rounds", float(bench.cc.round.count - round), 15.0, 18.0);
@@ -192,7 +194,10 @@ fn samples_of_a_refill_without_enough_to_send_change_nothing() {
     bench.run(bench.rtt * 3);
     let sample = bench.sample.expect("a sample");
     assert!(sample.app_limited && sample.delivery_rate < max_bw);
-    assert_eq!((bench.cc.model.max_bw, bench.state()), (max_bw, State::ProbeBwUp));
+    assert_eq!(
+        (bench.cc.model.max_bw, bench.state()),
+        (max_bw, State::ProbeBwUp)
+    );
     bench.set_app(App::Bulk);
     bench.enter(State::ProbeBwDown);
     between("max_bw", bench.max_bw(), 0.98, 1.02);
