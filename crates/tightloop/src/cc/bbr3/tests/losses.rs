@@ -48,7 +48,7 @@ fn loss_in_up_lowers_the_long_term_bound_by_no_more_than_beta() {
     bench.run(Span::from_millis(20));
     let before = bench.longterm().expect("a bound");
     assert_eq!(bench.state(), State::ProbeBwUp);
-    bench.drops = |sent| sent.number % 10 == 0;
+    bench.drops = |sent| sent.number.is_multiple_of(10);
     bench.until("out of UP", Span::from_millis(150), |bench| {
         bench.state() != State::ProbeBwUp
     });
@@ -185,7 +185,7 @@ fn a_startup_ended_by_reordering_goes_on() {
     bench.set_app(App::At(Rate::from_mbps(50)));
     bench.run(Span::from_secs(1));
     let next = bench.ledger.next_number();
-    let some = |sent: &Sent| sent.number % 10 == 0;
+    let some = |sent: &Sent| sent.number.is_multiple_of(10);
     bench.detour = (next..next + 150, some, Span::from_millis(70));
     bench.until("out of Startup", Span::from_secs(1), |bench| {
         bench.state() != State::Startup
