@@ -18,6 +18,7 @@ use crate::rng::Stream;
 pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+pub mod bbr3;
 pub mod copa;
 pub mod cubic;
 pub mod fixed;
@@ -37,6 +38,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     sqp::SQP,
     gcc::GCC,
     rocc::ROCC,
+    bbr3::BBR3,
 ];
 
 impl Control {
