@@ -18,6 +18,7 @@ use crate::rng::Stream;
 pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+pub mod bbr;
 pub mod copa;
 pub mod cubic;
 pub mod fixed;
@@ -25,6 +26,7 @@ pub mod gcc;
 mod hystart;
 #[cfg(test)]
 mod pipe;
+pub mod reno;
 pub mod rocc;
 pub mod sqp;
 
@@ -36,7 +38,11 @@ pub const ALGORITHMS: &[Algorithm] = &[
     copa::webrtc::COPA_WEBRTC,
     sqp::SQP,
     gcc::GCC,
+    reno::RENO,
     rocc::ROCC,
+    bbr::BBR,
+    bbr::quic::BBR_QUIC,
+    bbr::webrtc::BBR_WEBRTC,
 ];
 
 impl Control {
