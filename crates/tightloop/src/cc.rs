@@ -21,6 +21,7 @@ use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 pub mod bbr;
 pub mod copa;
 pub mod cubic;
+pub mod delay_bbr;
 pub mod fixed;
 pub mod gcc;
 mod hystart;
@@ -43,6 +44,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     bbr::BBR,
     bbr::quic::BBR_QUIC,
     bbr::webrtc::BBR_WEBRTC,
+    delay_bbr::DELAY_BBR,
 ];
 
 impl Control {

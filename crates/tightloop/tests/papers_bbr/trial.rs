@@ -54,7 +54,9 @@ impl Sink for Run {
 impl Run {
     /// A bulk flow over 20, 5, 20 Mbit/s for 30 s each, 20 ms each way, 200
     /// packets: the link of the recorded run. It acknowledges every other packet.
-    pub(crate) fn of(cc: &str, seed: u64, start: Span) -> Self {
+    /// Acknowledgements stand still for `stall`, 77.5 s into the run.
+    pub(crate) fn of(cc: &str, seed: u64, start: Span, stall: Span) -> Self {
+        let resumes = Span::from_millis(77_500) + stall;
         // Links are numbered by name: the bottleneck is the first.
         let text = format!(
             "name = \"alone\"\nduration = \"90 s\"\nseed = {seed}\n\
@@ -62,6 +64,8 @@ impl Run {
              steps = [[\"0 s\", \"20 Mbit/s\"], [\"30 s\", \"5 Mbit/s\"], [\"60 s\", \"20 Mbit/s\"]]\n\
              queue = {{ kind = \"drop_tail\", packets = 200 }}\n\
              [link.b]\ndelay = \"20 ms\"\n\
+             steps = [[\"0 s\", \"100 Mbit/s\"], [\"77.5 s\", \"0 bit/s\"], [\"{resumes}\", \"100 Mbit/s\"]]\n\
+             queue = {{ kind = \"infinite\" }}\n\
              [[flow]]\ncc = {{ {cc} }}\ntraffic = {{ bulk = {{}} }}\nstart = \"{start}\"\n\
              feedback = {{ packets = 2 }}\n\
              path = {{ links = [\"a\"], back = [\"b\"] }}\n"
