@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_macros)] // Tables are for who asks for them: `--nocapture`.
 
+mod bottleneck;
+mod figures;
 mod trial;
 
 use std::ops::RangeInclusive;

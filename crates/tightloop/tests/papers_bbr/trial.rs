@@ -2,7 +2,7 @@
 
 use tightloop::event::{Event, Log, Sink};
 use tightloop::scenario::Scenario;
-use tightloop::units::{Bytes, Rate, Span, Time, count, float, index, round};
+use tightloop::units::{Bytes, Span, Time, count, float};
 
 /// What left the bottleneck and how long it had been there, and ProbeRTT.
 #[derive(Default)]
@@ -13,24 +13,17 @@ pub(crate) struct Run {
     /// Each visit's beginning and end.
     pub(crate) visits: Vec<(Time, Time)>,
     visiting: bool,
-    rate: Rate,
 }
 
 impl Sink for Run {
     fn record(&mut self, at: Time, event: &Event) {
         match event {
             Event::Left {
-                link, size, waited, ..
-            } if link.0 == 0 => {
-                let mbps = if (30..60).contains(&index(round(at.secs_f64() - 0.5))) {
-                    5
-                } else {
-                    20
-                };
-                self.rate = Rate::from_mbps(mbps);
-                let service = size.at(self.rate).expect("a rate");
-                self.left.push((at, *size, *waited + service));
-            }
+                link,
+                size,
+                sojourn,
+                ..
+            } if link.0 == 0 => self.left.push((at, *size, *sojourn)),
             Event::Dropped { .. } => self.drops += 1,
             Event::Gauge {
                 name: "state",
