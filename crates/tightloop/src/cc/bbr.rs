@@ -38,8 +38,6 @@
 //!   paces at a measured rate where a fifth and more is lost for rounds on end.
 //! - After an idle period the kernel paces at once by BtlBw without gain; here
 //!   the old gain holds until the first acknowledgement.
-//! - QUIC's and WebRTC's refresh RTprop by smaller round trips only; here all do
-//!   by equal ones too, as the kernel and [BBRv1] §4.1.2.
 //! - A feedback may report several packets; the delivery rate is sampled once
 //!   for each, at the packet sent last.
 //! - A session says which packets of a recovery are outstanding, not what a TCP
@@ -124,6 +122,8 @@ pub struct Params {
     pub aggregation_limit: Span,
     /// RTprop is too old after this. [BBRv1] §4.1.2.
     pub min_rtt_window: Span,
+    /// A round trip that equals RTprop keeps it young. [BBRv1] §4.1.2.
+    pub min_rtt_renews: bool,
     /// How long ProbeRTT holds. [BBRv1] §4.3.5.
     pub probe_rtt: Span,
     /// Its window, in BDP, where that is more than `min_window`. [BBRv1] §4.3.5: none.
@@ -163,6 +163,7 @@ impl Default for Params {
             aggregation_gain: 1.0,
             aggregation_limit: Span::from_millis(100),
             min_rtt_window: Span::from_secs(10),
+            min_rtt_renews: true,
             probe_rtt: Span::from_millis(200),
             probe_rtt_gain: 0.0,
             exit_startup_on_loss: false,
@@ -270,7 +271,7 @@ impl Bbr {
             state: State::Startup,
             rounds: Rounds::default(),
             bandwidth: MaxBandwidth::new(BANDWIDTH_ROUNDS),
-            min_rtt: MinRtt::new(params.min_rtt_window),
+            min_rtt: MinRtt::new(params.min_rtt_window, params.min_rtt_renews),
             full_pipe: FullPipe::default(),
             cycle: Cycle::new(params.probe_gain, params.yield_gain, start.rng.clone()),
             aggregation: Aggregation::new(),

@@ -23,12 +23,13 @@
 //!   window is ssthresh at once, and stays there until a packet arrives that was
 //!   sent after the loss was noticed ([RFC9002] §7.3.2). NewReno's partial
 //!   acknowledgements [RFC6582] §3.2 come to the same: one reduction per window.
-//! - No limit on growth by one feedback: it may report a whole window.
+//! - No limit on growth by one feedback, which may report a whole window, unless
+//!   `byte_counting` is off.
 //! - Not paced, as in the kernel without a pacing queue.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
+use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
 use crate::event::Ecn;
 use crate::units::{Bytes, Span, Time};
@@ -54,6 +55,9 @@ const LOSS_WINDOW: f64 = 1.0;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
+    /// Grow by what was acknowledged; otherwise by one acknowledgement as by one
+    /// packet, so that delayed ones halve the growth. [RFC5681] §3.1 allows both.
+    pub byte_counting: bool,
     /// The first window, in packets. [RFC9002] §7.2.
     pub initial_window: u32,
     /// The largest window. [RFC7323] §2.3: the largest TCP can announce.
@@ -63,6 +67,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
+            byte_counting: true,
             initial_window: 10,
             max_window: Bytes::new(1 << 30),
         }
@@ -72,6 +77,7 @@ impl Default for Params {
 /// The controller. Windows are in packets.
 #[derive(Clone, Debug)]
 pub struct Reno {
+    byte_counting: bool,
     mss: Bytes,
     ceiling: f64,
     cwnd: f64,
@@ -102,6 +108,7 @@ impl Reno {
             )
         })?;
         Ok(Self {
+            byte_counting: params.byte_counting,
             mss: start.mss,
             ceiling,
             cwnd: initial,
@@ -147,10 +154,15 @@ impl Controller for Reno {
             self.cwnd = LOSS_WINDOW;
             self.recovery_end = self.next_number;
         }
-        for acked in feedback.acked {
-            if acked.packet.number >= self.recovery_end && !acked.packet.app_limited {
-                self.grow(acked.packet.size.ratio(self.mss));
-            }
+        let end = self.recovery_end;
+        let counts = |acked: &&Acked| acked.packet.number >= end && !acked.packet.app_limited;
+        let sizes = feedback.acked.iter().filter(counts);
+        let mss = self.mss;
+        let packets = sizes.map(|acked| acked.packet.size.ratio(mss));
+        if self.byte_counting {
+            packets.for_each(|packets| self.grow(packets));
+        } else {
+            self.grow(packets.sum::<f64>().min(1.0));
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) enum Sends {
 pub(crate) struct Flow {
     pub(crate) cc: &'static str,
     pub(crate) sends: Sends,
+    /// Packets per acknowledgement.
+    pub(crate) per_ack: u32,
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
@@ -50,6 +52,7 @@ pub(crate) fn three(cc: &'static str, sends: Sends) -> Vec<Flow> {
         .map(|from| Flow {
             cc,
             sends,
+            per_ack: 1,
             from,
             to: LENGTH,
         })
@@ -102,8 +105,27 @@ impl Sink for Shared {
 }
 
 impl Shared {
+    /// What they did to a bottleneck.
+    pub(crate) fn of(case: (u64, u64), flows: &[Flow], seed: u64) -> Self {
+        let mut shared = Self {
+            seconds: vec![vec![]; flows.len()],
+            back_offs: vec![0.0; flows.len()],
+            ..Self::default()
+        };
+        Self::watch(case, flows, seed, &mut shared);
+        for seconds in &mut shared.seconds {
+            seconds.resize(index(LENGTH), Bytes::ZERO);
+        }
+        shared
+    }
+
     /// Flows over a bottleneck, 1000-byte packets, the buffer in bytes.
-    pub(crate) fn of((mbps, buffer): (u64, u64), flows: &[Flow], seed: u64) -> Self {
+    pub(crate) fn watch(
+        (mbps, buffer): (u64, u64),
+        flows: &[Flow],
+        seed: u64,
+        sink: &mut dyn Sink,
+    ) {
         let rate = Rate::from_mbps(mbps);
         let length = Span::from_millis(i64::try_from(buffer).expect("ms"));
         let mut text = format!(
@@ -119,26 +141,24 @@ impl Shared {
                 Sends::All => "traffic = { bulk = {} }",
                 Sends::Video => "video = { source = { fps = 25 } }",
             };
-            let Flow { cc, from, to, .. } = flow;
+            let Flow {
+                cc,
+                per_ack,
+                from,
+                to,
+                ..
+            } = flow;
             writeln!(
                 text,
                 "[[flow]]\ncc = {{ {cc} }}\n{sends}\nstart = \"{from} s\"\nstop = \"{to} s\"\n\
+                 feedback = {{ packets = {per_ack} }}\n\
                  path = {{ links = [\"a\"], back = [\"b\"] }}"
             )
             .expect("a text");
         }
         let scenario: Scenario = toml::from_str(&text).expect("a scenario");
         let mut built = scenario.build(&|_| None).expect("a world");
-        let mut shared = Self {
-            seconds: vec![vec![]; flows.len()],
-            back_offs: vec![0.0; flows.len()],
-            ..Self::default()
-        };
-        built.world.run(scenario.end(), &mut Log::to(&mut shared));
-        for seconds in &mut shared.seconds {
-            seconds.resize(index(LENGTH), Bytes::ZERO);
-        }
-        shared
+        built.world.run(scenario.end(), &mut Log::to(sink));
     }
 
     /// A flow's rate in each second, in Mbit/s.

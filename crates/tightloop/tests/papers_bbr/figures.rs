@@ -72,31 +72,46 @@ fn figures_5_and_6() {
 #[test]
 #[ignore = "a table for who asks"]
 fn figure_7() {
-    let flows = [
+    // Growth by bytes, as in Linux, and by delayed acknowledgements, as by the
+    // RFC's letter.
+    for (name, cc, per_ack) in [
+        ("reno", "name = \"reno\"", 1),
+        ("reno by ack", "name = \"reno\", byte_counting = false", 2),
+    ] {
+        let flows = beside(cc, per_ack);
+        let runs: Vec<Shared> = SEEDS
+            .map(|seed| Shared::of(CASES[1], &flows, seed))
+            .collect();
+        let share =
+            |run: &Shared| run.mean(0, 50, 200) / (run.mean(0, 50, 200) + run.mean(1, 50, 200));
+        println!("share beside {name} {}", spread(runs.iter().map(share)));
+        for (from, to) in [(20, 50), (200, 210), (215, LENGTH)] {
+            println!(
+                "  {from} to {to} s, Mbit/s {}",
+                spread(runs.iter().map(|run| run.mean(0, from, to)))
+            );
+        }
+    }
+}
+
+/// Delay-BBR from the start, and another flow from 50 to 200 s.
+pub(crate) fn beside(cc: &'static str, per_ack: u32) -> [Flow; 2] {
+    [
         Flow {
             cc: DELAY_BBR,
             sends: Sends::All,
+            per_ack: 1,
             from: 0,
             to: LENGTH,
         },
         Flow {
-            cc: "name = \"reno\"",
+            cc,
             sends: Sends::All,
+            per_ack,
             from: 50,
             to: 200,
         },
-    ];
-    let runs: Vec<Shared> = SEEDS
-        .map(|seed| Shared::of(CASES[1], &flows, seed))
-        .collect();
-    let share = |run: &Shared| run.mean(0, 50, 200) / (run.mean(0, 50, 200) + run.mean(1, 50, 200));
-    println!("share beside Reno {}", spread(runs.iter().map(share)));
-    for (from, to) in [(20, 50), (200, 210), (215, LENGTH)] {
-        println!(
-            "{from} to {to} s, Mbit/s {}",
-            spread(runs.iter().map(|run| run.mean(0, from, to)))
-        );
-    }
+    ]
 }
 
 #[test]

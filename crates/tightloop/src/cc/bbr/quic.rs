@@ -9,7 +9,8 @@
 //! # Law
 //! BBR with a first window of 32 packets and at most 2000, no pacing margin, no
 //! room for bunches sent, room for all of a bunch acknowledged; recovery lasts
-//! until a packet arrives that was sent after the last loss.
+//! until a packet arrives that was sent after the last loss; a round trip equal
+//! to RTprop does not renew it.
 //!
 //! # Departures
 //! - BBR's; and without a round trip known, QUIC paces for 100 ms, after that
@@ -50,6 +51,7 @@ pub(super) fn params() -> Params {
         send_quantum: false,
         // Unlimited: a minute.
         aggregation_limit: super::LONGEST_RTT,
+        min_rtt_renews: false,
         recovery_end: RecoveryEnd::LastLoss,
         initial_window: INITIAL_WINDOW,
         initial_rtt: INITIAL_RTT,
