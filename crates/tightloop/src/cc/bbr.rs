@@ -60,6 +60,8 @@ use crate::units::{Bytes, Rate, Span, Time, float};
 
 mod aggregation;
 pub(super) mod bandwidth;
+#[cfg(test)]
+pub(super) mod bench;
 pub(super) mod cycle;
 mod min_rtt;
 mod probe_rtt;

@@ -10,6 +10,8 @@ const DELAY_BBR: &str = "name = \"delay-bbr\"";
 const LITERAL: &str = "name = \"delay-bbr\", capped = false";
 const CODE: &str = "name = \"delay-bbr\", alpha = 0.95";
 const QUIC: &str = "name = \"bbr-quic\"";
+/// Its ProbeRTT at three quarters of the BDP, so that the queue is never seen empty.
+const SHALLOW: &str = "name = \"bbr-quic\", probe_rtt_gain = 0.75";
 const WEBRTC: &str = "name = \"bbr-webrtc\"";
 const GCC: &str = "name = \"gcc\"";
 
@@ -47,6 +49,7 @@ fn figures_3_and_4() {
         ("delay-bbr literal", LITERAL),
         ("delay-bbr alpha .95", CODE),
         ("bbr-quic", QUIC),
+        ("bbr-quic shallow", SHALLOW),
     ] {
         for case in 0..CASES.len() {
             line(name, case, &runs(case, cc, Sends::All));

@@ -55,3 +55,29 @@ fn bbr_does_what_the_kernels_does_on_20_5_20() {
         println!("drops {}, visits {:?}", run.drops, run.visits);
     }
 }
+
+#[test]
+#[ignore = "debug"]
+fn debug_stall() {
+    for stall in [20, 30, 40, 50, 60, 80, 100] {
+        let q: Vec<f64> = (1..=7u64)
+            .map(|seed| {
+                let start = Span::from_millis(i64::try_from(seed).expect("few") * 97);
+                Run::of("name = \"bbr\"", seed, start, Span::from_millis(stall)).queued(61.0, 90.0)
+            })
+            .collect();
+        println!("{stall}: {q:.2?}");
+    }
+    let run = Run::of("name = \"reno\"", 1, Span::ZERO, Span::from_nanos(1));
+    for (a, b) in [
+        (0.0, 30.0),
+        (30.0, 60.0),
+        (60.0, 90.0),
+        (1.0, 30.0),
+        (31.0, 60.0),
+        (61.0, 90.0),
+    ] {
+        println!("reno {a}: {:.2} {:.1}", run.mbps(a, b), run.queued(a, b));
+    }
+    println!("{}", run.drops);
+}
