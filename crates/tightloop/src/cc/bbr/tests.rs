@@ -131,8 +131,7 @@ fn the_window_is_two_pipes_and_what_bunches_need() {
     assert_near(window(&*cc), 80.0 + 6.0 + 1.0);
     assert_near(pacing(&*cc), 12.0 * 0.99);
     assert_eq!(cc.control().target, None);
-    let (cc, mut bench) = probing("bbr", 1.25);
-    let mut cc = cc;
+    let (mut cc, mut bench) = probing("bbr", 1.25);
     bench.ack(&mut *cc, Ack::plain());
     bench.ack(&mut *cc, Ack::plain());
     assert_near(window(&*cc), 80.0 + 6.0 + 2.0 + 1.0);
