@@ -130,9 +130,23 @@ fn three_delay_bbr_flows_share_without_loss_where_three_bbr_flows_fill_the_buffe
         );
         assert_in("how much calmer", wild / calm, 1.5..=12.0);
     }
-    // Three windows of twice the pipe: a pipe and more of queue.
+    // A while after each join the flows visit the empty path together, find its
+    // round trip, and keep two pipes in flight: one of queue, whatever the buffer.
     assert_in("QUIC's delay", quic.delay(), 280.0..=340.0);
     assert_in("QUIC's loss", quic.loss(), 1.0..=5.0);
+    // The full buffers that are reported of BBR here take a visit that does not
+    // empty the path: each then finds the others' queue.
+    let shallow = Shared::of(CASES[1], &three(figures::SHALLOW, Sends::All), 1);
+    assert_in("delay without", shallow.delay(), 375.0..=500.0);
+    assert_in("loss without", shallow.loss(), 4.0..=12.0);
+}
+
+#[test]
+fn webrtcs_bbr_starves_one_of_three() {
+    // One seed of Fig. 10, where one flow stays at its minimum.
+    let run = Shared::of(CASES[0], &three("name = \"bbr-webrtc\"", Sends::All), 1);
+    assert_in("least over fair", run.least(120, LENGTH), 0.0..=0.4);
+    assert_in("loss", run.loss(), 4.0..=25.0);
 }
 
 #[test]
