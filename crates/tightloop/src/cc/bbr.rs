@@ -65,6 +65,7 @@ pub(super) mod bench;
 pub(super) mod cycle;
 mod min_rtt;
 mod probe_rtt;
+mod quantum;
 pub mod quic;
 mod recovery;
 pub(super) mod rounds;
@@ -84,18 +85,9 @@ pub const BBR: Algorithm = Algorithm {
 
 /// Rounds over which the greatest delivery rate holds. [BBRv1] §4.1.1.
 const BANDWIDTH_ROUNDS: u32 = 10;
-/// Send quanta that the window leaves room for. [BBRv1] §4.2.3.2.
-const QUANTA: u64 = 3;
 /// What a sender in bunches sends more of in the phase that probes, in packets. [BBRv2] §4.6.4.2.
 const PROBE_EXTRA: u64 = 2;
-/// Below this rate bunches are single packets. [BBRv1] §4.2.2.
-const SINGLE_BELOW: Rate = Rate::from_kbps(1_200);
-/// Above it they are what leaves in [`QUANTUM`], below two packets. [BBRv1] §4.2.2.
-const PAIRS_BELOW: Rate = Rate::from_mbps(24);
-/// A bunch's length in time. [BBRv1] §4.2.2.
-const QUANTUM: Span = Span::from_millis(1);
-/// The largest bunch. [BBRv1] §4.2.2.
-const MAX_QUANTUM: Bytes = Bytes::new(64 << 10);
+
 /// What it does.
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -188,15 +180,8 @@ impl Bbr {
         if !self.params.send_quantum {
             return Bytes::ZERO;
         }
-        let quantum = if self.pacing < SINGLE_BELOW {
-            self.mss
-        } else if self.pacing < PAIRS_BELOW {
-            self.mss * 2
-        } else {
-            self.pacing.over(QUANTUM).min(MAX_QUANTUM)
-        };
         let probing = matches!(self.state, State::ProbeBw) && self.cycle.phase() == 0;
-        quantum * QUANTA + self.mss * (u64::from(probing) * PROBE_EXTRA)
+        quantum::room(self.pacing, self.mss) + self.mss * (u64::from(probing) * PROBE_EXTRA)
     }
 
     /// What is in flight at a gain. [BBRv1] §4.2.3.2.
