@@ -54,6 +54,7 @@ use self::rounds::Rounds;
 pub use self::settings::Params;
 use self::settings::{LEAST_RTT, LONGEST_RTT};
 use self::startup::FullPipe;
+use self::state::State;
 use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
 use crate::units::{Bytes, Rate, Span, Time, float};
@@ -71,6 +72,7 @@ mod recovery;
 pub(super) mod rounds;
 mod settings;
 pub(super) mod startup;
+mod state;
 pub mod webrtc;
 
 /// The entry in [`super::ALGORITHMS`].
@@ -87,15 +89,6 @@ pub const BBR: Algorithm = Algorithm {
 const BANDWIDTH_ROUNDS: u32 = 10;
 /// What a sender in bunches sends more of in the phase that probes, in packets. [BBRv2] §4.6.4.2.
 const PROBE_EXTRA: u64 = 2;
-
-/// What it does.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Startup,
-    Drain,
-    ProbeBw,
-    ProbeRtt(ProbeRtt),
-}
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -390,13 +383,7 @@ impl Controller for Bbr {
         gauge("pacing_gain", pacing);
         gauge("cwnd_gain", window);
         gauge("round", float(self.rounds.count()));
-        let state = match self.state {
-            State::Startup => 0,
-            State::Drain => 1,
-            State::ProbeBw => 2,
-            State::ProbeRtt(_) => 3,
-        };
-        gauge("state", float(state));
+        gauge("state", float(self.state.number()));
         if let Some(rate) = self.bandwidth.get() {
             gauge("btl_bw_bps", rate.bps_f64());
         }
