@@ -31,7 +31,8 @@ pub struct Params {
     pub send_quantum: bool,
     /// And for acknowledgements in bunches, this much of the largest. [BBRv2] §4.6.4.
     pub aggregation_gain: f64,
-    /// A bunch counts as no more than BtlBw in this. [Linux] BBR's, 100 ms.
+    /// A bunch counts as no more than BtlBw in this. Ours: 100 ms, as the kernel
+    /// does, so that one stall does not open the window by all it held.
     pub aggregation_limit: Span,
     /// RTprop is too old after this. [BBRv1] §4.1.2.
     pub min_rtt_window: Span,
