@@ -57,7 +57,7 @@ use self::startup::FullPipe;
 use self::state::State;
 use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
-use crate::units::{Bytes, Rate, Span, Time, float};
+use crate::units::{Bytes, Rate, Time, float};
 
 mod aggregation;
 pub(super) mod bandwidth;
