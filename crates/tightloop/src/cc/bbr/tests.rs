@@ -4,6 +4,7 @@ use super::bench::{Ack, Bench};
 use super::*;
 use crate::cc::pipe::{MSS, Pipe};
 use crate::cc::{Params as Table, algorithm};
+use crate::units::Span;
 
 fn built(name: &str, text: &str) -> Box<dyn Controller> {
     let params: Table = toml::from_str(text).expect("settings");
