@@ -36,7 +36,11 @@ pub(super) fn main(args: &CompareArgs, contenders: &[Contender]) -> Result<()> {
     for video in &args.video {
         for link in &links {
             let plan = Plan::of(args, video, *link)?;
-            let folder = args.out.join(short(&plan.link)).join(short(video));
+            let folder = args
+                .out
+                .join("grid")
+                .join(short(&plan.link))
+                .join(short(video));
             for (place, contender) in contenders.iter().enumerate() {
                 calls.push(Call::of(&plan, contender, args, folder.clone(), false)?);
                 plans.push((place, plan.link.clone(), video.clone()));

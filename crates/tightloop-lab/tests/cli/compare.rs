@@ -5,10 +5,12 @@ use serde_json::Value;
 use crate::parse;
 use crate::scratch::Scratch;
 
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 10] = [
     "compare",
     "--size",
     "160x96",
+    "--max",
+    "1 Mbit/s",
     "--duration",
     "3 s",
     "--vmaf-every",
