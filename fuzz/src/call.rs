@@ -110,7 +110,6 @@ impl Call {
                 feedback_delay: Span::ZERO,
                 retransmit: true,
                 latency_budget: sender::LATENCY_BUDGET,
-                padding: false,
                 probe_interval: sender::PROBE_INTERVAL,
                 ecn: Ecn::Ect0,
                 slack: Span::ZERO,

@@ -203,10 +203,6 @@ pub struct Flow {
     /// Not those of frames captured longer ago than this.
     #[serde(default = "latency_budget")]
     pub latency_budget: Span,
-    /// Send filler whenever a path's pacer has nothing else, up to its pacing
-    /// rate, so that a controller that probes has something to probe with.
-    #[serde(default)]
-    pub padding: bool,
     /// A path of several that has carried nothing for this long is probed.
     #[serde(default = "probe_interval")]
     pub probe_interval: Span,
@@ -541,7 +537,6 @@ impl Flow {
             feedback: feedback::Settings::default(),
             retransmit: true,
             latency_budget: sender::LATENCY_BUDGET,
-            padding: false,
             probe_interval: sender::PROBE_INTERVAL,
             ecn: false,
             wake_jitter: Span::ZERO,
@@ -654,7 +649,6 @@ impl FlowBuilder<'_> {
             feedback_delay: flow.feedback.longest_wait(),
             retransmit: flow.retransmit,
             latency_budget: flow.latency_budget,
-            padding: flow.padding,
             probe_interval: flow.probe_interval,
             ecn: if flow.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             slack: flow.wake_jitter,

@@ -160,7 +160,8 @@ impl Scheduler for Blest {
         if fast.id != slow.id && self.waits(now, queued, slow, paths) {
             return Choice::Wait;
         }
-        self.unassigned.assign(packet, slow)
+        self.unassigned.assigned(packet);
+        Choice::Send(slow.id)
     }
 }
 

@@ -1,47 +1,54 @@
-//! Deadline: each packet where it arrives first, by the true delay and what it
-//! may become.
+//! Deadline: each packet, at the last moment, on the path where it helps its
+//! frame most.
 //!
 //! # Idea
-//! Half a round trip counts a queue on the way there at half its length, and
-//! last year's weather. All paths of a flow end at one clock: the difference of
-//! their one-way delays is known exactly, whatever that clock reads. So compare
-//! those; add what a path's delay varies by, since a frame is as late as its
-//! latest packet; notice at once when an answer is overdue; and stay where one
-//! is unless another path is clearly better. A key frame that might miss its
-//! deadline goes twice.
+//! What is assigned early is assigned by guess: rates change while packets wait
+//! in a pacer. So packets wait in common, and a path gets one when it can send
+//! it. A frame is as late as its last packet; a slow path that is free is used
+//! only if it delivers before the others are done with all that waits. Delays
+//! are compared by the receiver's clock, which all paths share. An answer that
+//! is overdue counts at once; what varies counts as longer than it is; and a
+//! path is not left for another that is hardly better.
 //!
 //! # Signals
 //! Arrival times, round trips and their deviation, the age of the oldest packet
-//! in flight, each path's rate and the bytes in its pacer.
+//! in flight, each path's rate, window, pacer and backlog; how much of the
+//! frames waits.
 //!
 //! # Law
-//! A packet's one-way delay on path `p` is `o_p − o_a + RTT_a / 2`: `o` is the last
-//! arrival time less its sending time, `a` the path of least round trip, the
-//! only one of which half is taken. Its *outlook* is that, plus `jitter` times
-//! the round trip's mean deviation, plus what the oldest packet in flight is
-//! overdue beyond the last round trip. The *cost* adds `(Q_p + packet) / c_p`, and
-//! `margin` for every path but the home path. The packet takes the least cost.
-//! With each frame the home path changes to the path of least outlook if that is
-//! better by more than `margin`. With `duplicate`, a packet of a key frame whose
-//! age and cost exceed that part of `budget` also takes the second-best path, if
-//! it would arrive within `budget` there.
+//! - delay: `o_p − o_a + RTT_a / 2`, `o` being arrival less departure of the packet
+//!   acknowledged last, and `a` the path of least round trip: the difference
+//!   is exact, and half a round trip is taken where it is shortest. `recent` of
+//!   it and the rest its average over `horizon`
+//! - outlook: delay + `jitter` · deviation + what the oldest packet in flight is
+//!   overdue beyond the last round trip
+//! - arrival `A_p`: outlook + time until the pacer is free + backlog / rate; and
+//!   `margin` for every path but the home path
+//! - of the paths with no backlog and room in the window, the one of least `A_p`
+//!   gets the packet if `A_p ≤ ℓ`; else it waits. `ℓ` solves
+//!   `Σ_{q ≠ p} c_q max(0, ℓ − A_q) =` all that waits
+//! - with each frame the home path becomes the one of least outlook, if that is
+//!   better by more than `margin`
+//! - a packet of a key frame whose age and `A_p` exceed `duplicate · budget` also
+//!   takes the second-best path, where it arrives within `budget`
 //!
 //! # Departures
-//! None: there is no paper. The cost without these additions is that of
-//! [DelayBBR] Eq. 14.
+//! None: there is no paper. Waiting for a better path is an idea of [ECF], the
+//! level one of [DelayBBR] Alg. 7.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, PathSet, PathView, Queued, Scheduler, SchedulerKind};
+use super::ecf::Unassigned;
+use super::{Choice, FOR_EVER, PathSet, PathView, Queued, Scheduler, SchedulerKind};
 use crate::cc::{Feedback, Params as Table, SettingError, settings, written};
 use crate::event::PathId;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// The entry in [`super::SCHEDULERS`].
 pub const DEADLINE: SchedulerKind = SchedulerKind {
     name: "deadline",
-    summary: "true one-way delays, what they may become, and no flapping",
-    cites: &["DelayBBR"],
+    summary: "late choice by true one-way delays and what they may become",
+    cites: &["DelayBBR", "ECF", "G114"],
     defaults: || written(&Params::default()),
     new: |params: &Table| Ok(Box::new(Deadline::new(params)?)),
 };
@@ -53,6 +60,10 @@ pub struct Params {
     /// When a frame must have arrived, from its capture. [G114]: 150 ms bother
     /// nobody.
     pub budget: Span,
+    /// What the last delay weighs against its average. Ours: half.
+    pub recent: f64,
+    /// The time over which delays are averaged. Ours: one second.
+    pub horizon: Span,
     /// How many mean deviations of the round trip count as delay. Ours: one.
     pub jitter: f64,
     /// How much better another path must be. Ours: 5 ms, the time of a packet or
@@ -67,6 +78,8 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             budget: Span::from_millis(150),
+            recent: 0.5,
+            horizon: Span::from_secs(1),
             jitter: 1.0,
             margin: Span::from_millis(5),
             duplicate: 0.0,
@@ -74,11 +87,17 @@ impl Default for Params {
     }
 }
 
-/// What was last seen of a path.
-#[derive(Clone, Copy, Debug, Default)]
+/// What was seen of a path.
+#[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// Arrival by the receiver's clock less departure by ours, and the round trip.
-    last: Option<(Span, Span)>,
+    at: Time,
+    /// Arrival by the receiver's clock less departure by ours, of the packet
+    /// acknowledged last.
+    offset: Span,
+    /// Its average.
+    average: Span,
+    /// The round trip of that packet.
+    rtt: Span,
 }
 
 /// The scheduler.
@@ -86,8 +105,9 @@ struct Seen {
 pub struct Deadline {
     params: Params,
     /// By path id.
-    seen: Vec<Seen>,
+    seen: Vec<Option<Seen>>,
     home: Option<PathId>,
+    unassigned: Unassigned,
 }
 
 impl Deadline {
@@ -95,14 +115,19 @@ impl Deadline {
     ///
     /// # Errors
     ///
-    /// Unknown keys, a budget that is no time, negative values.
+    /// Unknown keys, times that are none, negative values.
     pub fn new(params: &Table) -> Result<Self, SettingError> {
         let params: Params = settings(params)?;
-        SettingError::unless(params.budget.is_positive(), || {
-            format!("budget = {} is no time; use 150 ms", params.budget)
-        })?;
+        for (name, span) in [("budget", params.budget), ("horizon", params.horizon)] {
+            SettingError::unless(span.is_positive(), || {
+                format!("{name} = {span} is no time; use more than 0 s")
+            })?;
+        }
         SettingError::unless(params.margin >= Span::ZERO, || {
             format!("margin = {} is negative; use 0 s or more", params.margin)
+        })?;
+        SettingError::unless((0.0..=1.0).contains(&params.recent), || {
+            format!("recent = {} is no weight; use 0 to 1", params.recent)
         })?;
         let parts = [params.jitter, params.duplicate];
         SettingError::unless(parts.iter().all(|part| *part >= 0.0), || {
@@ -112,32 +137,43 @@ impl Deadline {
             params,
             seen: Vec::new(),
             home: None,
+            unassigned: Unassigned::default(),
         })
     }
 
-    fn last(&self, path: &PathView) -> Option<(Span, Span)> {
-        self.seen.get(usize::from(path.id.0))?.last
+    fn seen(&self, path: &PathView) -> Option<Seen> {
+        self.seen.get(usize::from(path.id.0)).copied().flatten()
     }
 
-    /// What an arrival reads for a packet that took no time.
+    /// What the receiver's clock reads for a packet that took no time.
     fn origin(&self, paths: &[PathView]) -> Option<Span> {
-        let seen = paths.iter().filter_map(|path| self.last(path));
-        let nearest = seen.min_by_key(|(_, rtt)| *rtt);
-        nearest.map(|(offset, rtt)| offset - rtt / 2)
+        let seen = paths.iter().filter_map(|path| self.seen(path));
+        let nearest = seen.min_by_key(|seen| seen.rtt);
+        nearest.map(|seen| seen.offset - seen.rtt / 2)
     }
 
-    /// The delay of a packet that leaves now and waits nowhere at home.
+    /// The delay of a packet that leaves now.
     fn outlook(&self, path: &PathView, origin: Option<Span>) -> Span {
-        let last = self.last(path);
-        let delay = match (last, origin) {
-            (Some((offset, _)), Some(origin)) => offset - origin,
+        let seen = self.seen(path);
+        let delay = match (seen, origin) {
+            (Some(seen), Some(origin)) => {
+                seen.average + (seen.offset - seen.average) * self.params.recent - origin
+            }
             _ => path.delay(),
         };
-        let rtt = last.map(|(_, rtt)| rtt).or(path.state.latest_rtt);
+        let rtt = seen.map(|seen| seen.rtt).or(path.state.latest_rtt);
         let overdue = path.unanswered.zip(rtt).map(|(age, rtt)| age - rtt);
         delay
             + path.state.rtt_deviation * self.params.jitter
             + overdue.unwrap_or(Span::ZERO).max(Span::ZERO)
+    }
+
+    /// When a packet assigned now would arrive, from now.
+    fn arrival(&self, now: Time, path: &PathView, origin: Option<Span>) -> Span {
+        let away = Some(path.id) != self.home;
+        let margin = if away { self.params.margin } else { Span::ZERO };
+        let pacer = (path.next_send.max(now) - now).min(FOR_EVER);
+        self.outlook(path, origin) + pacer + path.service(path.state.backlog) + margin
     }
 
     /// Where frames start, unless another path is better by more than the margin.
@@ -155,52 +191,88 @@ impl Deadline {
     }
 }
 
+/// When vessels that begin at `arrival` have taken in so many bytes, each at its
+/// rate. Without any vessel, or any rate, that is never.
+fn level(bytes: Bytes, vessels: impl Iterator<Item = (Span, Rate)> + Clone) -> Span {
+    let filled = |level: Span| -> Bytes {
+        vessels
+            .clone()
+            .map(|(arrival, rate)| rate.over((level - arrival).max(Span::ZERO)))
+            .fold(Bytes::ZERO, |sum, more| sum + more)
+    };
+    // The level is where the vessels that begin below it end together.
+    let mut best = FOR_EVER;
+    for (highest, _) in vessels.clone() {
+        let under = vessels.clone().filter(|(arrival, _)| *arrival <= highest);
+        let rate = under.fold(Rate::ZERO, |sum, (_, rate)| sum + rate);
+        let missing = bytes.saturating_sub(filled(highest));
+        if let Some(more) = missing.at(rate) {
+            best = best.min(highest + more);
+        }
+    }
+    best
+}
+
 impl Scheduler for Deadline {
-    fn on_frame(&mut self, _now: Time, _size: Bytes, _packets: u64, paths: &[PathView]) {
+    fn on_frame(&mut self, _now: Time, size: Bytes, _packets: u64, paths: &[PathView]) {
+        self.unassigned.on_frame(size);
         self.settle(paths);
     }
 
     fn pick(&mut self, now: Time, packet: &Queued, paths: &[PathView]) -> Choice {
-        let home = |path: &PathView| Some(path.id) == self.home;
-        if packet.kind.fragment().is_none() || !paths.iter().any(home) {
+        if !paths.iter().any(|path| Some(path.id) == self.home) {
             self.settle(paths);
         }
         let origin = self.origin(paths);
-        let arrives = |path: &PathView| {
-            self.outlook(path, origin) + path.service(path.state.backlog + packet.size)
+        let arrival = |path: &PathView| self.arrival(now, path, origin);
+        let free = |path: &&PathView| {
+            path.state.backlog == Bytes::ZERO && path.has_room(packet.size)
         };
-        let cost = |path: &PathView| {
-            let away = Some(path.id) != self.home;
-            let margin = if away { self.params.margin } else { Span::ZERO };
-            (arrives(path) + margin, path.id)
-        };
-        let Some(best) = paths.iter().min_by_key(|path| cost(path)) else {
+        let free = paths.iter().filter(free);
+        let Some(best) = free.min_by_key(|path| (arrival(path), path.id)) else {
             return Choice::Wait;
         };
+        let others = || paths.iter().filter(|path| path.id != best.id);
+        let vessels = others().map(|path| (arrival(path), path.rate().unwrap_or(Rate::ZERO)));
+        let first = arrival(best);
+        if first > level(self.unassigned.with(packet), vessels) {
+            return Choice::Wait;
+        }
         let age = now - packet.captured;
         let share = self.params.budget * self.params.duplicate;
-        if packet.is_key() && share.is_positive() && age + arrives(best) > share {
-            let others = paths.iter().filter(|path| path.id != best.id);
-            let second = others.min_by_key(|path| cost(path));
-            if let Some(second) = second
-                && age + arrives(second) <= self.params.budget
-            {
-                return Choice::Copy(PathSet::default().with(best.id).with(second.id));
-            }
-        }
-        Choice::Send(best.id)
+        let urgent = packet.is_key() && share.is_positive() && age + first > share;
+        let second = others()
+            .filter(|path| urgent && age + arrival(path) <= self.params.budget)
+            .min_by_key(|path| (arrival(path), path.id));
+        let choice = match second {
+            Some(second) => Choice::Copy(PathSet::default().with(best.id).with(second.id)),
+            None => Choice::Send(best.id),
+        };
+        self.unassigned.assigned(packet);
+        choice
     }
 
-    fn on_feedback(&mut self, _now: Time, path: PathId, feedback: &Feedback<'_>) {
+    fn on_feedback(&mut self, now: Time, path: PathId, feedback: &Feedback<'_>) {
+        let newest = feedback.acked.iter().max_by_key(|acked| acked.packet.number);
+        let Some((acked, arrived, rtt)) =
+            newest.and_then(|acked| Some((acked, acked.arrived?, acked.rtt?)))
+        else {
+            return;
+        };
         let at = usize::from(path.0);
         if self.seen.len() <= at {
-            self.seen.resize(at + 1, Seen::default());
+            self.seen.resize(at + 1, None);
         }
-        let newest = feedback.acked.iter().max_by_key(|acked| acked.packet.number);
-        if let Some(acked) = newest
-            && let (Some(arrived), Some(rtt)) = (acked.arrived, acked.rtt)
-        {
-            self.seen[at].last = Some((arrived.offset_from(acked.packet.at), rtt));
-        }
+        let offset = arrived.offset_from(acked.packet.at);
+        let average = self.seen[at].map_or(offset, |seen| {
+            let gain = (now - seen.at).ratio(self.params.horizon).min(1.0);
+            seen.average + (offset - seen.average) * gain
+        });
+        self.seen[at] = Some(Seen {
+            at: now,
+            offset,
+            average,
+            rtt,
+        });
     }
 }

@@ -72,9 +72,8 @@ impl Unassigned {
     }
 
     /// The packet has a path.
-    pub(super) fn assign(&mut self, packet: &Queued, path: &PathView) -> Choice {
+    pub(super) fn assigned(&mut self, packet: &Queued) {
         self.0 = self.0.saturating_sub(packet.size);
-        Choice::Send(path.id)
     }
 }
 
@@ -147,7 +146,8 @@ impl Scheduler for Ecf {
         if fast.id != slow.id && self.waits(queued, fast, slow) {
             return Choice::Wait;
         }
-        self.unassigned.assign(packet, slow)
+        self.unassigned.assigned(packet);
+        Choice::Send(slow.id)
     }
 }
 

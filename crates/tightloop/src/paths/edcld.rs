@@ -22,9 +22,9 @@
 //!
 //! # Departures
 //! The formula is the paper's and the solution is ours: the paper's program has
-//! a sign and a term wrong, and mixes milliseconds with bits. Where the video is
-//! faster than all paths together the queue has no bound and shares follow the
-//! rates. Packets take turns by share and what a frame is short of is made up in
+//! a sign and a term wrong, and mixes milliseconds with bits. Video that would
+//! need more than 95 % of all paths together counts as so much: beyond, the
+//! formula has no answer. Packets take turns by share and what a frame is short of is made up in
 //! the next.
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,10 @@ use super::shares::Shares;
 use super::{Choice, PathView, Queued, Scheduler, SchedulerKind};
 use crate::cc::{Params as Table, SettingError, settings, written};
 use crate::units::{Bytes, Rate, Span, Time, float};
+
+/// What all paths carry together is at most so far used up. Ours: the queue in
+/// the formula is then twenty packets, as long as pacers have in practice.
+const MOST_USED: f64 = 0.95;
 
 /// The entry in [`super::SCHEDULERS`].
 pub const EDCLD: SchedulerKind = SchedulerKind {
@@ -162,10 +166,6 @@ impl Edcld {
             return;
         };
         let (b, w) = (self.part(best, lambda), self.part(worst, lambda));
-        if b.spare <= 0.0 {
-            self.shares.by_rate(paths);
-            return;
-        }
         let more = moved(&b, &w, scale) / lambda;
         let (b, w) = (self.shares.of(best.id), self.shares.of(worst.id));
         if best.id != worst.id {
@@ -193,6 +193,9 @@ impl Scheduler for Edcld {
         if !self.shares.normalise(paths) {
             self.shares.by_rate(paths);
         }
+        let rates = paths.iter().filter_map(PathView::rate);
+        let all: f64 = rates.map(Rate::bps_f64).sum();
+        let lambda = lambda.map(|lambda| lambda.min(MOST_USED * all));
         if let Some(lambda) = lambda.filter(|lambda| *lambda > 0.0) {
             let mean = bits(size) / float(packets.max(1));
             let scale = (1.0 - self.params.backlog_weight) * mean;

@@ -51,8 +51,6 @@ pub struct Settings {
     pub latency_budget: Span,
     /// The ECN field of data packets.
     pub ecn: Ecn,
-    /// Send filler whenever a pacer has nothing else, up to the pacing rate.
-    pub padding: bool,
     /// A path of several that has carried nothing for this long is probed.
     pub probe_interval: Span,
     /// Lateness of wake-ups that the pacer may catch up with.
@@ -61,19 +59,6 @@ pub struct Settings {
     pub start: Time,
     /// When it ends; what is queued then still leaves.
     pub stop: Option<Time>,
-}
-
-impl Settings {
-    /// A controller's will, with filler up to its pacing rate where told so.
-    fn padded(&self, control: Control) -> Control {
-        match (self.padding, control.pacing) {
-            (true, Some(pacing)) => Control {
-                floor: control.floor.max(Some(pacing)),
-                ..control
-            },
-            _ => control,
-        }
-    }
 }
 
 /// Where the bytes come from.
@@ -140,8 +125,6 @@ impl Sender {
             let ledger = Ledger::new(settings.framing.mtu, settings.feedback_delay);
             let pacer = Pacer::new(settings.slack);
             let mut path = Path::new(PathId(id), controller, ledger, pacer);
-            path.asked = settings.padded(path.asked);
-            path.control = path.asked;
             if let Application::Video(video) = &application {
                 path.control = video.rate_control.shape(path.asked, path.ledger.state());
             }
@@ -204,7 +187,7 @@ impl Sender {
     /// A path's controller was called: its word may have changed.
     fn obey(&mut self, now: Time, at: usize, log: &mut Log<'_>) {
         let path = &mut self.paths[at];
-        let asked = self.settings.padded(path.controller.control());
+        let asked = path.controller.control();
         if matches!(self.application, Application::Traffic(_)) && asked == path.asked {
             return;
         }
@@ -298,7 +281,7 @@ impl Sender {
             if !content.moved
                 && let Some(queued) = self.again(now, at, &packet, content)
             {
-                self.schedule(now, queued, true);
+                self.schedule_again(now, queued);
             }
         }
     }
@@ -320,13 +303,30 @@ impl Sender {
         })
     }
 
-    /// Asks the scheduler for a path; an urgent packet goes in front of others.
+    /// Gives a new packet a path, or lets it wait behind those that do.
     /// `self.views` must be fresh; it is kept so.
-    fn schedule(&mut self, now: Time, queued: Queued, urgent: bool) {
-        let choice = match urgent {
-            true => self.scheduler.pick_again(now, &queued, &self.views),
-            false => self.scheduler.pick(now, &queued, &self.views),
-        };
+    fn schedule(&mut self, now: Time, queued: Queued) {
+        if self.waiting.is_empty() {
+            self.place(now, queued);
+        } else {
+            self.waiting.push_back(queued);
+        }
+    }
+
+    /// Asks the scheduler about a packet, which is the first to wait where it
+    /// has to. `self.views` must be fresh; it is kept so.
+    fn place(&mut self, now: Time, queued: Queued) {
+        let choice = self.scheduler.pick(now, &queued, &self.views);
+        self.obey_choice(choice, queued, false);
+    }
+
+    /// Asks the scheduler about a packet that goes in front of all others.
+    fn schedule_again(&mut self, now: Time, queued: Queued) {
+        let choice = self.scheduler.pick_again(now, &queued, &self.views);
+        self.obey_choice(choice, queued, true);
+    }
+
+    fn obey_choice(&mut self, choice: Choice, queued: Queued, urgent: bool) {
         match choice {
             Choice::Send(id) => self.assign(id, queued, urgent),
             Choice::Copy(set) => {
@@ -337,8 +337,7 @@ impl Sender {
                     }
                 }
             }
-            Choice::Wait if urgent => self.waiting.push_front(queued),
-            Choice::Wait => self.waiting.push_back(queued),
+            Choice::Wait => self.waiting.push_front(queued),
         }
     }
 
@@ -356,15 +355,17 @@ impl Sender {
         view.state.backlog = path.backlog;
     }
 
-    /// Asks again for packets that were told to wait.
+    /// Asks again for packets that were told to wait, until one has to.
     fn ask_again(&mut self, now: Time) {
         if self.waiting.is_empty() {
             return;
         }
         self.refresh_views(now);
-        for _ in 0..self.waiting.len() {
-            if let Some(queued) = self.waiting.pop_front() {
-                self.schedule(now, queued, false);
+        while let Some(queued) = self.waiting.pop_front() {
+            let left = self.waiting.len();
+            self.place(now, queued);
+            if self.waiting.len() > left {
+                return;
             }
         }
     }
@@ -411,7 +412,7 @@ impl Sender {
                 lost_on: None,
             };
             self.refresh_views(now);
-            self.schedule(now, queued, false);
+            self.schedule(now, queued);
         }
     }
 
@@ -485,7 +486,7 @@ impl Sender {
             for queued in
                 packetize::packets(frame.id, encoded.size, refers, frame.captured, now, framing)
             {
-                self.schedule(now, queued, false);
+                self.schedule(now, queued);
             }
             self.tell_heads(now);
         }

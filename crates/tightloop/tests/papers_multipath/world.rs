@@ -30,19 +30,19 @@ pub(crate) const SCHEDULERS: [&str; 5] = ["min_cost", "wrr", "edcld", "sfl", "de
 /// [DelayBBR] Fig. 11 and 12: one video flow over two links, 25 frames a second,
 /// a key frame every 25, packets of 500 B, between 500 kbit/s and 2 Mbit/s; on the
 /// first link two flows of the same controller, from 40 s and 80 s on, on the
-/// second one from 40 s on. All of them pad.
+/// second one from 40 s on.
 pub(crate) fn figure_12(case: usize, cc: &str, scheduler: &str, secs: u32, seed: u64) -> Scenario {
     let links: Vec<String> = (1..).zip(TABLE_3[case]).map(|(id, road)| link(id, road)).collect();
     let rival = |link: u32, from: u32| {
         format!(
-            "[[flow]]\ncc = {{ {cc} }}\ntraffic = {{ bulk = {{}} }}\npadding = true\n\
+            "[[flow]]\ncc = {{ {cc} }}\ntraffic = {{ bulk = {{}} }}\n\
              start = \"{from} s\"\npath = {{ links = [\"l{link}\"], back = [\"r{link}\"] }}\n"
         )
     };
     parse(&format!(
         "name = \"figure 12\"\nduration = \"{secs} s\"\nseed = {seed}\npacket.mtu = \"500 B\"\n\
          {}\n\
-         [[flow]]\ncc = {{ {cc} }}\nscheduler = {{ {scheduler} }}\npadding = true\n\
+         [[flow]]\ncc = {{ {cc} }}\nscheduler = {{ {scheduler} }}\n\
          video.source.fps = 25\nvideo.encoder = {{ name = \"ideal\", key_every = 25 }}\n\
          video.rate_control = {{ name = \"follow\", min = \"500 kbit/s\", \
          start = \"500 kbit/s\", max = \"2 Mbit/s\" }}\n\

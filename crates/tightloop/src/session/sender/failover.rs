@@ -84,7 +84,7 @@ impl Sender {
         path.set_backlog(Bytes::ZERO);
         let mut queue = std::mem::take(&mut path.queue);
         while let Some(queued) = queue.pop_back() {
-            self.schedule(now, queued, true);
+            self.schedule_again(now, queued);
         }
         self.paths[at].queue = queue;
         if !self.settings.retransmit {
@@ -93,7 +93,7 @@ impl Sender {
         let in_flight: Vec<_> = self.paths[at].ledger.move_in_flight().collect();
         for (packet, content) in in_flight.iter().rev() {
             if let Some(queued) = self.again(now, at, packet, *content) {
-                self.schedule(now, queued, true);
+                self.schedule_again(now, queued);
             }
         }
     }
