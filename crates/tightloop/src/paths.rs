@@ -167,8 +167,9 @@ pub enum Choice {
     Send(PathId),
     /// Send a copy on each of these.
     Copy(PathSet),
-    /// Keep it in the session's queue, and all that come after it; ask again
-    /// after the next feedback, timeout or departure on any path.
+    /// Keep it in the session's queue. After the next feedback, timeout or
+    /// departure on any path the queue is asked about again in its order, until
+    /// one has to wait still.
     Wait,
 }
 

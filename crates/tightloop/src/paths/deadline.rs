@@ -37,6 +37,7 @@
 //! level one of [DelayBBR] Alg. 7.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::ecf::Unassigned;
 use super::{Choice, FOR_EVER, PathSet, PathView, Queued, Scheduler, SchedulerKind};
@@ -64,6 +65,9 @@ pub struct Params {
     pub recent: f64,
     /// The time over which delays are averaged. Ours: one second.
     pub horizon: Span,
+    /// Paths are used while those before carry the video less than so far used
+    /// up. Ours: 0.85, which leaves pacers room to catch up.
+    pub fill: f64,
     /// How many mean deviations of the round trip count as delay. Ours: one.
     pub jitter: f64,
     /// How much better another path must be. Ours: 5 ms, the time of a packet or
@@ -80,12 +84,17 @@ impl Default for Params {
             budget: Span::from_millis(150),
             recent: 0.5,
             horizon: Span::from_secs(1),
+            fill: 0.85,
             jitter: 1.0,
             margin: Span::from_millis(5),
             duplicate: 0.0,
         }
     }
 }
+
+/// What the newest frame weighs in the rate of the frames. Ours: an eighth, so
+/// that single large frames change nothing.
+const LOAD_GAIN: f64 = 0.125;
 
 /// What was seen of a path.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +117,12 @@ pub struct Deadline {
     seen: Vec<Option<Seen>>,
     home: Option<PathId>,
     unassigned: Unassigned,
+    /// When the last frame came.
+    framed: Option<Time>,
+    /// The rate of the frames.
+    load: Option<Rate>,
+    /// What each path still has to take of this frame, by path id.
+    quota: Vec<Bytes>,
 }
 
 impl Deadline {
@@ -138,6 +153,9 @@ impl Deadline {
             seen: Vec::new(),
             home: None,
             unassigned: Unassigned::default(),
+            framed: None,
+            load: None,
+            quota: Vec::new(),
         })
     }
 
@@ -174,6 +192,59 @@ impl Deadline {
         let margin = if away { self.params.margin } else { Span::ZERO };
         let pacer = (path.next_send.max(now) - now).min(FOR_EVER);
         self.outlook(path, origin) + pacer + path.service(path.state.backlog) + margin
+    }
+
+    /// The rate of the frames, averaged.
+    fn measure(&mut self, now: Time, size: Bytes) {
+        let gap = self.framed.replace(now).map(|last| now - last);
+        let Some(rate) = gap.and_then(|gap| size.per(gap)) else {
+            return;
+        };
+        let old = self.load.unwrap_or(rate).bps_f64();
+        self.load = Some(Rate::from_bps_f64(old + (rate.bps_f64() - old) * LOAD_GAIN));
+    }
+
+    /// Each path's part of a frame, in proportion to what they carry, over as
+    /// few as carry the load.
+    fn ration(&mut self, size: Bytes, paths: &[PathView]) {
+        self.quota.clear();
+        let Some(load) = self.load else {
+            return;
+        };
+        let origin = self.origin(paths);
+        let mut order: SmallVec<[&PathView; 4]> = paths.iter().collect();
+        order.sort_by_key(|path| {
+            let away = Some(path.id) != self.home;
+            (away, self.outlook(path, origin), path.id)
+        });
+        let rate = |path: &PathView| path.rate().unwrap_or(Rate::ZERO);
+        // What each takes where it is used up as far as it may be; then what is
+        // left, by rate.
+        let part = |path: &PathView| size.get_f64() * rate(path).ratio(load);
+        let mut left = size.get_f64();
+        let all: f64 = order.iter().map(|path| part(path)).sum();
+        let most = order.iter().map(|path| usize::from(path.id.0)).max();
+        self.quota.resize(most.unwrap_or(0) + 1, Bytes::ZERO);
+        let over = (size.get_f64() - all * self.params.fill).max(0.0);
+        for path in order {
+            let takes = (part(path) * self.params.fill).min(left);
+            left -= takes;
+            let more = if all > 0.0 { over * part(path) / all } else { 0.0 };
+            let takes = Bytes::from_f64(takes + more);
+            let home = Some(path.id) == self.home;
+            self.quota[usize::from(path.id.0)] = match home {
+                true => Bytes::ZERO,
+                false => takes.saturating_sub(path.state.backlog),
+            };
+        }
+    }
+
+    fn quota(&mut self, path: PathId) -> &mut Bytes {
+        let at = usize::from(path.0);
+        if self.quota.len() <= at {
+            self.quota.resize(at + 1, Bytes::ZERO);
+        }
+        &mut self.quota[at]
     }
 
     /// Where frames start, unless another path is better by more than the margin.
@@ -214,14 +285,27 @@ fn level(bytes: Bytes, vessels: impl Iterator<Item = (Span, Rate)> + Clone) -> S
 }
 
 impl Scheduler for Deadline {
-    fn on_frame(&mut self, _now: Time, size: Bytes, _packets: u64, paths: &[PathView]) {
+    fn on_frame(&mut self, now: Time, size: Bytes, _packets: u64, paths: &[PathView]) {
         self.unassigned.on_frame(size);
+        self.measure(now, size);
         self.settle(paths);
+        self.ration(size, paths);
     }
 
     fn pick(&mut self, now: Time, packet: &Queued, paths: &[PathView]) -> Choice {
         if !paths.iter().any(|path| Some(path.id) == self.home) {
             self.settle(paths);
+        }
+        let owed = |path: &&PathView| {
+            let quota = self.quota.get(usize::from(path.id.0));
+            let owed = quota.is_some_and(|quota| *quota * 2 >= packet.size);
+            owed && path.has_room(packet.size)
+        };
+        if let Some(path) = paths.iter().find(owed) {
+            let quota = self.quota(path.id);
+            *quota = quota.saturating_sub(packet.size);
+            self.unassigned.assigned(packet);
+            return Choice::Send(path.id);
         }
         let origin = self.origin(paths);
         let arrival = |path: &PathView| self.arrival(now, path, origin);

@@ -306,27 +306,22 @@ impl Sender {
     /// Gives a new packet a path, or lets it wait behind those that do.
     /// `self.views` must be fresh; it is kept so.
     fn schedule(&mut self, now: Time, queued: Queued) {
-        if self.waiting.is_empty() {
-            self.place(now, queued);
-        } else {
+        let choice = self.scheduler.pick(now, &queued, &self.views);
+        if !self.follow(choice, queued, false) {
             self.waiting.push_back(queued);
         }
     }
 
-    /// Asks the scheduler about a packet, which is the first to wait where it
-    /// has to. `self.views` must be fresh; it is kept so.
-    fn place(&mut self, now: Time, queued: Queued) {
-        let choice = self.scheduler.pick(now, &queued, &self.views);
-        self.obey_choice(choice, queued, false);
-    }
-
-    /// Asks the scheduler about a packet that goes in front of all others.
+    /// Gives a packet a path that goes in front of all others.
     fn schedule_again(&mut self, now: Time, queued: Queued) {
         let choice = self.scheduler.pick_again(now, &queued, &self.views);
-        self.obey_choice(choice, queued, true);
+        if !self.follow(choice, queued, true) {
+            self.waiting.push_front(queued);
+        }
     }
 
-    fn obey_choice(&mut self, choice: Choice, queued: Queued, urgent: bool) {
+    /// Does what the scheduler said; false where the packet has to wait.
+    fn follow(&mut self, choice: Choice, queued: Queued, urgent: bool) -> bool {
         match choice {
             Choice::Send(id) => self.assign(id, queued, urgent),
             Choice::Copy(set) => {
@@ -337,8 +332,9 @@ impl Sender {
                     }
                 }
             }
-            Choice::Wait => self.waiting.push_front(queued),
+            Choice::Wait => return false,
         }
+        true
     }
 
     fn assign(&mut self, id: PathId, queued: Queued, urgent: bool) {
@@ -362,9 +358,9 @@ impl Sender {
         }
         self.refresh_views(now);
         while let Some(queued) = self.waiting.pop_front() {
-            let left = self.waiting.len();
-            self.place(now, queued);
-            if self.waiting.len() > left {
+            let choice = self.scheduler.pick(now, &queued, &self.views);
+            if !self.follow(choice, queued, false) {
+                self.waiting.push_front(queued);
                 return;
             }
         }
