@@ -14,7 +14,7 @@
 #[path = "../tests/papers_multipath/world.rs"]
 mod world;
 
-use tightloop::units::count;
+use tightloop::units::{Time, count};
 use world::{Outcome, SCHEDULERS, TABLE_3, figure_12, outcome, spread};
 
 const SECONDS: u32 = 300;
@@ -30,19 +30,27 @@ fn table(text: &str) -> String {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let cc = table(&arguments.next().unwrap_or("delay-bbr".to_owned()));
-    let seeds = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let seeds = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(5);
     let mut schedulers: Vec<String> = arguments.collect();
     if schedulers.is_empty() {
         schedulers = SCHEDULERS.map(str::to_owned).to_vec();
     }
     println!("{cc}, {seeds} seeds, {SECONDS} s; ms: median [least, most]");
-    println!("case scheduler                       mean delay            p99 delay   Mbit/s  missing");
+    println!(
+        "case scheduler                       mean delay            p99 delay   Mbit/s  missing"
+    );
     let mut wins = vec![[0_u32; 3]; schedulers.len()];
     for case in 0..TABLE_3.len() {
         let results: Vec<[f64; 2]> = schedulers
             .iter()
             .map(|scheduler| {
-                let run = |seed| outcome(&figure_12(case, &cc, &table(scheduler), SECONDS, seed));
+                let run = |seed| {
+                    let scenario = figure_12(case, &cc, &table(scheduler), SECONDS, seed);
+                    outcome(&scenario, Time::ZERO)
+                };
                 let outcomes: Vec<Outcome> = (1..=seeds).map(run).collect();
                 line(case, scheduler, &outcomes)
             })

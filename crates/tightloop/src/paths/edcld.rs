@@ -96,7 +96,6 @@ impl Part {
             false => f64::INFINITY,
         }
     }
-
 }
 
 /// The rate to move from the worst path to the best so that both cost the same;
@@ -108,9 +107,7 @@ fn moved(best: &Part, worst: &Part, scale: f64) -> f64 {
         2.0 - k * (worst.spare - best.spare),
         worst.spare - best.spare + k * worst.spare * best.spare,
     );
-    let within = |x: f64| {
-        x >= 0.0 && x <= worst.carried && best.spare > x && worst.spare + x > 0.0
-    };
+    let within = |x: f64| x >= 0.0 && x <= worst.carried && best.spare > x && worst.spare + x > 0.0;
     let root = b * b - 4.0 * a * c;
     let roots = match root >= 0.0 {
         true => {
@@ -232,7 +229,11 @@ mod tests {
     #[test]
     fn the_root_is_the_one_by_hand() {
         // Equal fixed costs: half the difference of what is spare moves.
-        let part = |fixed, spare, carried| Part { fixed, spare, carried };
+        let part = |fixed, spare, carried| Part {
+            fixed,
+            spare,
+            carried,
+        };
         let x = moved(&part(0.02, 3e6, 0.0), &part(0.02, 1e6, 2e6), 2_400.0);
         assert!((x - 1e6).abs() < 1e-3, "{x}");
         // Ten milliseconds nearer, (1 − w) L = 2.4 kbit: 0.01 = 2400/(1e6 − x) −
@@ -256,7 +257,9 @@ mod tests {
         for frame in 1..20 {
             let now = Time::from_millis(40 * frame);
             last = split(&mut edcld, now, 8, &mut paths);
-            paths.iter_mut().for_each(|path| path.state.backlog = Bytes::ZERO);
+            paths
+                .iter_mut()
+                .for_each(|path| path.state.backlog = Bytes::ZERO);
         }
         assert_eq!(last, [8, 0], "80 ms are dearer than any queue");
     }

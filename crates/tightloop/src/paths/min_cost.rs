@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn a_frame_fills_the_fast_path_up_to_the_slow_ones_level() {
-        // 1500 B take 6 ms and 12 ms; the second path is 24 ms farther. Four
-        // packets fill the gap; the fifth finds both at 44 ms and the first of
-        // equals; then 50 ms stand against 44, and two go where one went.
+        // 1500 B take 6 ms and 12 ms, and the second path is 24 ms farther. Five
+        // packets bring the first to 50 ms against 44; then the second, at 56,
+        // is no cheaper before the end.
         let mut paths = [queue(0, 40, 2_000, 0), queue(1, 88, 1_000, 0)];
         let mut scheduler = MinCost;
         let got = split(&mut scheduler, Time::ZERO, 8, &mut paths);

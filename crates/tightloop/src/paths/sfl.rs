@@ -91,7 +91,9 @@ impl Scheduler for Sfl {
         self.plan.clear();
         self.plan
             .extend(vessels.iter().map(|vessel| (vessel.path, bytes(vessel))));
-        if level.is_none() && let Some((_, first)) = self.plan.first_mut() {
+        if level.is_none()
+            && let Some((_, first)) = self.plan.first_mut()
+        {
             *first = size;
         }
     }
@@ -100,13 +102,20 @@ impl Scheduler for Sfl {
         let up = |path: PathId| paths.iter().any(|other| other.id == path);
         // A packet belongs where the larger part of it fits.
         let fits = |left: Bytes| left * 2 >= packet.size;
-        let planned = self.plan.iter_mut().find(|(path, left)| fits(*left) && up(*path));
+        let planned = self
+            .plan
+            .iter_mut()
+            .find(|(path, left)| fits(*left) && up(*path));
         if let Some((path, left)) = planned {
             *left = left.saturating_sub(packet.size);
             return Choice::Send(*path);
         }
         // The last with any part of the frame takes the rest.
-        let last = self.plan.iter().rev().find(|(path, left)| *left > Bytes::ZERO && up(*path));
+        let last = self
+            .plan
+            .iter()
+            .rev()
+            .find(|(path, left)| *left > Bytes::ZERO && up(*path));
         let fastest = paths.iter().min_by_key(|path| (path.delay(), path.id));
         let fastest = fastest.map_or(paths[0].id, |path| path.id);
         Choice::Send(last.map_or(fastest, |(path, _)| *path))
@@ -146,7 +155,10 @@ mod tests {
     #[test]
     fn a_frame_of_one_packet_takes_the_fastest_path() {
         let mut paths = [queue(0, 40, 9_000, 0), queue(1, 38, 1_000, 0)];
-        assert_eq!(split(&mut Sfl::default(), Time::ZERO, 1, &mut paths), [0, 1]);
+        assert_eq!(
+            split(&mut Sfl::default(), Time::ZERO, 1, &mut paths),
+            [0, 1]
+        );
     }
 
     proptest! {

@@ -58,7 +58,10 @@ impl Wrr {
     }
 
     fn by_weight(&mut self) -> Option<PathId> {
-        let step = self.weights.iter().fold(0, |all, (_, weight)| gcd(all, *weight));
+        let step = self
+            .weights
+            .iter()
+            .fold(0, |all, (_, weight)| gcd(all, *weight));
         let most = self.weights.iter().map(|(_, weight)| *weight).max()?;
         // Each level is met by at least one path, so two rounds find one.
         for _ in 0..=2 * self.weights.len() {

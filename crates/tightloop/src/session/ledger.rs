@@ -336,14 +336,16 @@ impl Ledger {
     pub fn move_in_flight(&mut self) -> impl Iterator<Item = (Sent, Content)> {
         let from = index(self.oldest_outstanding.saturating_sub(self.first));
         let from = from.min(self.records.len());
-        let waiting = |record: &&mut Record| {
-            record.fate == Fate::Outstanding && !record.content.moved
-        };
-        self.records.range_mut(from..).filter(waiting).map(|record| {
-            let content = record.content;
-            record.content.moved = true;
-            (record.sent, content)
-        })
+        let waiting =
+            |record: &&mut Record| record.fate == Fate::Outstanding && !record.content.moved;
+        self.records
+            .range_mut(from..)
+            .filter(waiting)
+            .map(|record| {
+                let content = record.content;
+                record.content.moved = true;
+                (record.sent, content)
+            })
     }
 
     fn oldest(&self) -> Option<&Record> {

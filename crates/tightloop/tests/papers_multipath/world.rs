@@ -32,7 +32,10 @@ pub(crate) const SCHEDULERS: [&str; 5] = ["min_cost", "wrr", "edcld", "sfl", "de
 /// first link two flows of the same controller, from 40 s and 80 s on, on the
 /// second one from 40 s on.
 pub(crate) fn figure_12(case: usize, cc: &str, scheduler: &str, secs: u32, seed: u64) -> Scenario {
-    let links: Vec<String> = (1..).zip(TABLE_3[case]).map(|(id, road)| link(id, road)).collect();
+    let links: Vec<String> = (1..)
+        .zip(TABLE_3[case])
+        .map(|(id, road)| link(id, road))
+        .collect();
     let rival = |link: u32, from: u32| {
         format!(
             "[[flow]]\ncc = {{ {cc} }}\ntraffic = {{ bulk = {{}} }}\n\
@@ -71,7 +74,7 @@ pub(crate) fn parse(text: &str) -> Scenario {
     }
 }
 
-/// Runs a scenario; the whole of it counts.
+/// Runs a scenario; it counts from this moment on.
 pub(crate) fn run(scenario: &Scenario, from: Time, sink: &mut dyn Sink) -> Report {
     let built = scenario.build(&|_| None);
     let mut built = built.unwrap_or_else(|error| panic!("{error}"));
@@ -103,8 +106,9 @@ impl Sink for Deaf {
     fn record(&mut self, _at: Time, _event: &Event) {}
 }
 
-pub(crate) fn outcome(scenario: &Scenario) -> Outcome {
-    let report = run(scenario, Time::ZERO, &mut Deaf);
+/// Of the frames captured from this moment on.
+pub(crate) fn outcome(scenario: &Scenario, from: Time) -> Outcome {
+    let report = run(scenario, from, &mut Deaf);
     let frames = report.flows[0].frames.as_ref().expect("video");
     let delay = frames.delay.expect("frames arrive");
     let missing = frames.encoded - frames.completed;

@@ -38,7 +38,10 @@ pub struct Params {
     pub key_every: u32,
 }
 
-#[expect(clippy::derivable_impls, reason = "defaults are written out, as everywhere")]
+#[expect(
+    clippy::derivable_impls,
+    reason = "defaults are written out, as everywhere"
+)]
 impl Default for Params {
     fn default() -> Self {
         Self { key_every: 0 }
@@ -71,7 +74,11 @@ impl Encoder for Ideal {
     fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded {
         let due = [0, self.params.key_every].contains(&self.since_key);
         let key = order.key || due;
-        self.since_key = if key { 1 } else { self.since_key.saturating_add(1) };
+        self.since_key = if key {
+            1
+        } else {
+            self.since_key.saturating_add(1)
+        };
         Encoded {
             frame: frame.id,
             size: order.budget.max(Bytes::new(1)),
@@ -118,7 +125,12 @@ mod tests {
             })
             .collect();
         let expected = [0, 3, 4, 7];
-        assert!(keys.iter().enumerate().all(|(at, key)| *key == expected.contains(&at)), "{keys:?}");
+        assert!(
+            keys.iter()
+                .enumerate()
+                .all(|(at, key)| *key == expected.contains(&at)),
+            "{keys:?}"
+        );
     }
 
     #[test]
