@@ -67,6 +67,47 @@ fn a_path_whose_delay_jumps_does_no_harm_beside_a_steady_one() {
     assert!(ours >= Span::from_millis(20), "{ours} is faster than light");
 }
 
+/// How many data packets of a kind a path sent, and their sizes' sum.
+fn sent(events: &Events, path: u8, kind: &str) -> u32 {
+    let is = |event: &Event| matches!(event, Event::Sent { packet, kind: of, .. }
+        if packet.path == PathId(path) && of.name() == kind);
+    events.iter().fold(0, |sum, (_, event)| sum + u32::from(is(event)))
+}
+
+#[test]
+fn what_one_path_loses_the_other_sends_again() {
+    let lossy = format!("{STEADY}\nloss = 0.05");
+    let mut events = Events::new();
+    let scenario = two_links(&lossy, STEADY, &[1, 2], "round_robin", 10);
+    let report = run(&scenario, Time::ZERO, &mut events);
+    // Some 250 packets a second, of which one path carries half and loses 5 %.
+    let again = sent(&events, 1, "retransmit");
+    assert!((30..100).contains(&again), "{again}");
+    assert_eq!(sent(&events, 0, "retransmit"), 0);
+    let frames = report.flows[0].frames.as_ref().expect("video");
+    let missing = frames.encoded - frames.completed;
+    // The last few are still under way.
+    assert!(frames.encoded > 590 && missing <= 4, "{missing} of {}", frames.encoded);
+}
+
+#[test]
+fn a_path_without_packets_is_probed_and_no_more() {
+    let mut scenario = two_links(STEADY, STEADY, &[1, 2], "single", 10);
+    scenario.flow[0].cc = tightloop::scenario::Named {
+        name: "fixed".to_owned(),
+        params: toml::toml! { target = "3 Mbit/s" },
+    };
+    let mut events = Events::new();
+    let report = run(&scenario, Time::ZERO, &mut events);
+    let probes = sent(&events, 1, "filler");
+    // At once and then every 100 ms, 60 bytes each.
+    assert!((99..=100).contains(&probes), "{probes}");
+    assert_eq!(sent(&events, 1, "video"), 0);
+    let rate = report.flows[0].paths[1].sending;
+    let band = Rate::from_bps(4_700)..=Rate::from_bps(4_800);
+    assert!(band.contains(&rate), "{rate}");
+}
+
 /// When the first link is cut, and when it comes back.
 const CUT: Time = Time::from_secs(20);
 const BACK: Time = Time::from_secs(30);
@@ -108,7 +149,6 @@ fn a_path_that_is_cut_costs_no_frame_once_it_has_been_noticed() {
         });
         let (timeout, rtt) = timers(&events);
         let noticed = down[0] - CUT;
-        println!("{scheduler}: down after {noticed}, probe timeout {timeout}, rtt {rtt}");
         assert!(
             noticed <= timeout * 3,
             "{scheduler}: {noticed}, three of {timeout}"
@@ -198,7 +238,6 @@ fn the_cheapest_path_beats_turns_and_caution_beats_it() {
         outcome(&scenario, Time::from_secs(10))
     };
     let [min_cost, deadline, turns] = ["min_cost", "deadline", "round_robin"].map(of);
-    println!("min_cost {min_cost:?}\ndeadline {deadline:?}\nround_robin {turns:?}");
     for outcome in [min_cost, deadline] {
         // The slower link's 100 ms at the least, its whole queue besides at most.
         let band = Span::from_millis(130)..Span::from_millis(250);
