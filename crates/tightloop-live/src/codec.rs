@@ -119,6 +119,9 @@ impl CodecStart {
     }
 }
 
+/// A name, and the settings that it stands for.
+pub type Preset = (&'static str, fn() -> Params);
+
 /// An entry of [`CODECS`].
 #[derive(Clone, Copy, Debug)]
 pub struct CodecKind {
@@ -128,8 +131,8 @@ pub struct CodecKind {
     pub summary: &'static str,
     /// The settings that it has where nothing is said.
     pub defaults: fn() -> Params,
-    /// Named settings worth comparing: each a name and what it sets.
-    pub presets: &'static [(&'static str, fn() -> Params)],
+    /// Named settings worth comparing.
+    pub presets: &'static [Preset],
     /// Builds an encoder.
     pub encoder: fn(&CodecStart) -> Result<Box<dyn VideoEncoder>, SettingError>,
     /// Builds a decoder.

@@ -163,7 +163,8 @@ impl H264Encoder {
         };
         // The codec is built with its target, and takes another only once it has
         // encoded a picture.
-        if !fresh && !(running.told && running.target == bps) {
+        let as_told = running.told && running.target == bps;
+        if !(fresh || as_told) {
             target::set(&mut running.encoder, running.target, bps)?;
             (running.target, running.told) = (bps, true);
         }

@@ -22,7 +22,7 @@ pub use raw::Format;
 /// The entry in [`super::CODECS`].
 pub const VP8: CodecKind = CodecKind {
     name: "vp8",
-    summary: "VP8 by libvpx: overshoots for a third of a second after a fall",
+    summary: "VP8 by libvpx: half a second too large after a fall, a second too small after a rise",
     defaults: || written(&Params::of(Format::Vp8)),
     presets: &[
         ("fast", || written(&Params::of(Format::Vp8))),

@@ -146,8 +146,8 @@ impl Scene for Camera {
                 (reach > 0.0).then(|| (blob, dy, blob.width * libm::sqrt(reach)))
             });
             let wall_y = top + y as i64 * zoom;
-            for x in 0..width {
-                let light = columns[x] + row_light;
+            for (x, column_light) in columns.iter().enumerate() {
+                let light = column_light + row_light;
                 let texture = self.wall.between(left + x as i64 * zoom, wall_y) as f64 / 255.0;
                 let look = &self.look;
                 let mut luma = look.luma + look.light * light + look.relief * 2.0 * (texture - 0.5);

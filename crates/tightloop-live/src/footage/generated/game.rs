@@ -256,7 +256,7 @@ impl Game {
             (luma * (1.0 - 0.55 * across * across) + f64::from(grain) / 6.0).clamp(18.0, 232.0)
                 as u8
         };
-        if number % 3 != 0 {
+        if !number.is_multiple_of(3) {
             let hoop = (down * 5.0).fract() < 0.12;
             let inside = across.abs() < 0.62 + 0.1 * libm::sin(down * std::f64::consts::PI);
             return inside.then(|| [lit(if hoop { 60.0 } else { 130.0 }), 112, 150]);
