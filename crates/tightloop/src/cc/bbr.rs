@@ -43,8 +43,6 @@
 //! - A session says which packets of a recovery are outstanding, not what a TCP
 //!   receiver lacks: recovery ends with the arrival of a later packet.
 
-use serde::{Deserialize, Serialize};
-
 use self::aggregation::Aggregation;
 use self::bandwidth::MaxBandwidth;
 use self::cycle::Cycle;
@@ -53,20 +51,28 @@ use self::probe_rtt::{ProbeRtt, Visit};
 pub use self::recovery::RecoveryEnd;
 use self::recovery::{Course, Recovery};
 use self::rounds::Rounds;
+pub use self::settings::Params;
+use self::settings::{LEAST_RTT, LONGEST_RTT};
 use self::startup::FullPipe;
+use self::state::State;
 use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
-use crate::units::{Bytes, Rate, Span, Time, float};
+use crate::units::{Bytes, Rate, Time, float};
 
 mod aggregation;
 pub(super) mod bandwidth;
+#[cfg(test)]
+pub(super) mod bench;
 pub(super) mod cycle;
 mod min_rtt;
 mod probe_rtt;
+mod quantum;
 pub mod quic;
 mod recovery;
 pub(super) mod rounds;
+mod settings;
 pub(super) mod startup;
+mod state;
 pub mod webrtc;
 
 /// The entry in [`super::ALGORITHMS`].
@@ -81,152 +87,8 @@ pub const BBR: Algorithm = Algorithm {
 
 /// Rounds over which the greatest delivery rate holds. [BBRv1] §4.1.1.
 const BANDWIDTH_ROUNDS: u32 = 10;
-/// Send quanta that the window leaves room for. [BBRv1] §4.2.3.2.
-const QUANTA: u64 = 3;
 /// What a sender in bunches sends more of in the phase that probes, in packets. [BBRv2] §4.6.4.2.
 const PROBE_EXTRA: u64 = 2;
-/// Below this rate bunches are single packets. [BBRv1] §4.2.2.
-const SINGLE_BELOW: Rate = Rate::from_kbps(1_200);
-/// Above it they are what leaves in [`QUANTUM`], below two packets. [BBRv1] §4.2.2.
-const PAIRS_BELOW: Rate = Rate::from_mbps(24);
-/// A bunch's length in time. [BBRv1] §4.2.2.
-const QUANTUM: Span = Span::from_millis(1);
-/// The largest bunch. [BBRv1] §4.2.2.
-const MAX_QUANTUM: Bytes = Bytes::new(64 << 10);
-/// Ours: shorter RTTs count as this, so that a rate can be made of them.
-const LEAST_RTT: Span = Span::from_micros(1);
-/// Ours: longer RTTs count as this, so that no rate is zero.
-const LONGEST_RTT: Span = Span::from_secs(60);
-
-/// Settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Params {
-    /// Startup's gains, 2/ln 2. [BBRv1] §4.3.2.1.
-    pub startup_gain: f64,
-    /// Drain's pacing gain, its inverse. [BBRv1] §4.3.3.
-    pub drain_gain: f64,
-    /// ProbeBW's gain that asks for more. [BBRv1] §4.3.4.2.
-    pub probe_gain: f64,
-    /// ProbeBW's gain that gives it back. [BBRv1] §4.3.4.2.
-    pub yield_gain: f64,
-    /// ProbeBW's window, in BDP. [BBRv1] §4.2.3.2.
-    pub window_gain: f64,
-    /// What is left out of the pacing rate so that queues drain. [BBRv2] §4.6.2.
-    pub pacing_margin: f64,
-    /// The window has room for a sender that sends in bunches. [BBRv1] §4.2.3.2.
-    pub send_quantum: bool,
-    /// And for acknowledgements in bunches, this much of the largest. [BBRv2] §4.6.4.
-    pub aggregation_gain: f64,
-    /// A bunch counts as no more than BtlBw in this. [Linux] BBR's, 100 ms.
-    pub aggregation_limit: Span,
-    /// RTprop is too old after this. [BBRv1] §4.1.2.
-    pub min_rtt_window: Span,
-    /// A round trip that equals RTprop keeps it young. [BBRv1] §4.1.2.
-    pub min_rtt_renews: bool,
-    /// How long ProbeRTT holds. [BBRv1] §4.3.5.
-    pub probe_rtt: Span,
-    /// Its window, in BDP, where that is more than `min_window`. [BBRv1] §4.3.5: none.
-    pub probe_rtt_gain: f64,
-    /// Losses end Startup. [BBRv1] §4.3.2: they do not.
-    pub exit_startup_on_loss: bool,
-    /// What ends the window's limit after losses. [RFC6582] §3.2.
-    pub recovery_end: RecoveryEnd,
-    /// The video's target, in BtlBw; without one it follows the ceilings.
-    /// [BBRv1] knows of no video.
-    pub target_gain: Option<f64>,
-    /// Fill up with filler while asking for more. [BBRv1] knows of no filler.
-    pub pads: bool,
-    /// The first window, in packets. [RFC9002] §7.2.
-    pub initial_window: u32,
-    /// The round trip before one is known. [BBRv1] §4.2.1.
-    pub initial_rtt: Span,
-    /// The smallest window, in packets. [BBRv1] §4.2.3.
-    pub min_window: u32,
-    /// The largest window. [RFC7323] §2.3: the largest TCP can announce.
-    pub max_window: Bytes,
-}
-
-/// 2/ln 2: the least gain that lets the rate double each round. [BBRv1] §4.3.2.1.
-const STARTUP_GAIN: f64 = 2.885;
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            startup_gain: STARTUP_GAIN,
-            drain_gain: 1.0 / STARTUP_GAIN,
-            probe_gain: 1.25,
-            yield_gain: 0.75,
-            window_gain: 2.0,
-            pacing_margin: 0.01,
-            send_quantum: true,
-            aggregation_gain: 1.0,
-            aggregation_limit: Span::from_millis(100),
-            min_rtt_window: Span::from_secs(10),
-            min_rtt_renews: true,
-            probe_rtt: Span::from_millis(200),
-            probe_rtt_gain: 0.0,
-            exit_startup_on_loss: false,
-            recovery_end: RecoveryEnd::FirstLoss,
-            target_gain: None,
-            pads: false,
-            initial_window: 10,
-            initial_rtt: Span::from_millis(1),
-            min_window: 4,
-            max_window: Bytes::new(1 << 30),
-        }
-    }
-}
-
-impl Params {
-    fn check(&self) -> Result<(), SettingError> {
-        let gains = [
-            ("startup_gain", self.startup_gain, 1.0),
-            ("drain_gain", self.drain_gain, 0.1),
-            ("probe_gain", self.probe_gain, 1.0),
-            ("yield_gain", self.yield_gain, 0.1),
-            ("window_gain", self.window_gain, 1.0),
-            ("aggregation_gain", self.aggregation_gain, 0.0),
-            ("probe_rtt_gain", self.probe_rtt_gain, 0.0),
-            ("target_gain", self.target_gain.unwrap_or(1.0), 0.1),
-        ];
-        for (name, gain, least) in gains {
-            SettingError::unless((least..=10.0).contains(&gain), || {
-                format!("{name} = {gain} is not between {least} and 10; see the defaults")
-            })?;
-        }
-        let margin = self.pacing_margin;
-        SettingError::unless((0.0..=0.5).contains(&margin), || {
-            format!("pacing_margin = {margin} is not between 0 and 0.5; the usual value is 0.01")
-        })?;
-        let spans = [
-            ("min_rtt_window", self.min_rtt_window),
-            ("probe_rtt", self.probe_rtt),
-            ("initial_rtt", self.initial_rtt),
-            ("aggregation_limit", self.aggregation_limit),
-        ];
-        for (name, span) in spans {
-            SettingError::unless(span >= LEAST_RTT && span <= LONGEST_RTT, || {
-                format!("{name} = {span} is not between {LEAST_RTT} and {LONGEST_RTT}")
-            })?;
-        }
-        let (initial, least) = (self.initial_window, self.min_window);
-        SettingError::unless(least >= 1 && initial >= least, || {
-            format!(
-                "initial_window = {initial} packets is less than min_window = {least}, or that is 0"
-            )
-        })
-    }
-}
-
-/// What it does.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Startup,
-    Drain,
-    ProbeBw,
-    ProbeRtt(ProbeRtt),
-}
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -311,15 +173,8 @@ impl Bbr {
         if !self.params.send_quantum {
             return Bytes::ZERO;
         }
-        let quantum = if self.pacing < SINGLE_BELOW {
-            self.mss
-        } else if self.pacing < PAIRS_BELOW {
-            self.mss * 2
-        } else {
-            self.pacing.over(QUANTUM).min(MAX_QUANTUM)
-        };
         let probing = matches!(self.state, State::ProbeBw) && self.cycle.phase() == 0;
-        quantum * QUANTA + self.mss * (u64::from(probing) * PROBE_EXTRA)
+        quantum::room(self.pacing, self.mss) + self.mss * (u64::from(probing) * PROBE_EXTRA)
     }
 
     /// What is in flight at a gain. [BBRv1] §4.2.3.2.
@@ -528,13 +383,7 @@ impl Controller for Bbr {
         gauge("pacing_gain", pacing);
         gauge("cwnd_gain", window);
         gauge("round", float(self.rounds.count()));
-        let state = match self.state {
-            State::Startup => 0,
-            State::Drain => 1,
-            State::ProbeBw => 2,
-            State::ProbeRtt(_) => 3,
-        };
-        gauge("state", float(state));
+        gauge("state", float(self.state.number()));
         if let Some(rate) = self.bandwidth.get() {
             gauge("btl_bw_bps", rate.bps_f64());
         }

@@ -67,8 +67,6 @@ pub(crate) struct Shared {
     delays: f64,
     left: u64,
     dropped: u64,
-    /// Bandwidth estimate and such, by flow, for who asks.
-    pub(crate) back_offs: Vec<f64>,
 }
 
 impl Sink for Shared {
@@ -93,39 +91,14 @@ impl Sink for Shared {
             Event::Dropped { packet, .. } if packet.direction == Direction::Data => {
                 self.dropped += 1;
             }
-            Event::Gauge {
-                flow,
-                name: "back_offs",
-                value,
-                ..
-            } => self.back_offs[index(flow.0.into())] = *value,
             _ => {}
         }
     }
 }
 
 impl Shared {
-    /// What they did to a bottleneck.
-    pub(crate) fn of(case: (u64, u64), flows: &[Flow], seed: u64) -> Self {
-        let mut shared = Self {
-            seconds: vec![vec![]; flows.len()],
-            back_offs: vec![0.0; flows.len()],
-            ..Self::default()
-        };
-        Self::watch(case, flows, seed, &mut shared);
-        for seconds in &mut shared.seconds {
-            seconds.resize(index(LENGTH), Bytes::ZERO);
-        }
-        shared
-    }
-
     /// Flows over a bottleneck, 1000-byte packets, the buffer in bytes.
-    pub(crate) fn watch(
-        (mbps, buffer): (u64, u64),
-        flows: &[Flow],
-        seed: u64,
-        sink: &mut dyn Sink,
-    ) {
+    pub(crate) fn of((mbps, buffer): (u64, u64), flows: &[Flow], seed: u64) -> Self {
         let rate = Rate::from_mbps(mbps);
         let length = Span::from_millis(i64::try_from(buffer).expect("ms"));
         let mut text = format!(
@@ -158,7 +131,15 @@ impl Shared {
         }
         let scenario: Scenario = toml::from_str(&text).expect("a scenario");
         let mut built = scenario.build(&|_| None).expect("a world");
-        built.world.run(scenario.end(), &mut Log::to(sink));
+        let mut shared = Self {
+            seconds: vec![vec![]; flows.len()],
+            ..Self::default()
+        };
+        built.world.run(scenario.end(), &mut Log::to(&mut shared));
+        for seconds in &mut shared.seconds {
+            seconds.resize(index(LENGTH), Bytes::ZERO);
+        }
+        shared
     }
 
     /// A flow's rate in each second, in Mbit/s.

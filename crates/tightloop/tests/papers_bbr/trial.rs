@@ -49,7 +49,8 @@ impl Run {
     /// packets: the link of the recorded run. It acknowledges every other packet.
     /// Acknowledgements stand still for `stall`, 77.5 s into the run.
     pub(crate) fn of(cc: &str, seed: u64, start: Span, stall: Span) -> Self {
-        let resumes = Span::from_millis(77_500) + stall;
+        // A step needs a length: a nanosecond is none to speak of.
+        let resumes = Span::from_millis(77_500) + stall.max(Span::from_nanos(1));
         // Links are numbered by name: the bottleneck is the first.
         let text = format!(
             "name = \"alone\"\nduration = \"90 s\"\nseed = {seed}\n\
