@@ -51,8 +51,8 @@ pub struct Params {
     /// When a frame must have arrived, from its capture. [G114]: 150 ms bother
     /// nobody.
     pub budget: Span,
-    /// How many times the expected wait in a pacer counts. Ours: 1.5, a little
-    /// more than a wait grows by where Delay-BBR backs off to three quarters.
+    /// How many times the expected wait in a pacer counts. Ours: twice, which
+    /// leaves room for a controller that halves its rate.
     pub caution: f64,
     /// How much of a round trip above the minimum counts. Ours: half, as in
     /// [DelayBBR]; all of it is stale by the time it is known, and measured worse.
@@ -72,7 +72,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             budget: Span::from_millis(150),
-            caution: 1.5,
+            caution: 2.0,
             queue: 0.5,
             jitter: 0.25,
             margin: Span::from_millis(2),

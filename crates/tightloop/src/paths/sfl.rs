@@ -19,13 +19,15 @@
 //! The level is computed, where the paper raises it packet by packet from the
 //! largest delay on. With two paths that is the same to a packet; with more,
 //! its small frames all go to the fastest path and ours are level too. What
-//! already waits in the pacers is not looked at, as in the paper.
+//! already waits in the pacers is not looked at, as in the paper: a pacer whose
+//! rate falls then fills up and is never relieved. `backlog = true` counts that
+//! wait as delay.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::single::NoSettings;
 use super::{Choice, PathView, Queued, Scheduler, SchedulerKind};
-use crate::cc::{Params, settings};
+use crate::cc::{Params as Table, settings, written};
 use crate::event::PathId;
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -34,16 +36,27 @@ pub const SFL: SchedulerKind = SchedulerKind {
     name: "sfl",
     summary: "each frame poured over the paths until all end together",
     cites: &["DelayBBR"],
-    defaults: Params::new,
-    new: |params: &Params| {
-        settings::<NoSettings>(params)?;
-        Ok(Box::new(Sfl::default()))
+    defaults: || written(&Params::default()),
+    new: |params: &Table| {
+        Ok(Box::new(Sfl {
+            params: settings(params)?,
+            ..Sfl::default()
+        }))
     },
 };
+
+/// Settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Count the wait in a path's pacer as delay. [DelayBBR] Alg. 7: no.
+    pub backlog: bool,
+}
 
 /// The scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct Sfl {
+    params: Params,
     /// What each path still gets of this frame, the fastest first.
     plan: SmallVec<[(PathId, Bytes); 4]>,
 }
@@ -76,9 +89,13 @@ fn level(frame: Bytes, vessels: &[Vessel]) -> Option<Span> {
 
 impl Scheduler for Sfl {
     fn on_frame(&mut self, _now: Time, size: Bytes, packets: u64, paths: &[PathView]) {
+        let waits = |path: &PathView| match self.params.backlog {
+            true => path.service(path.state.backlog),
+            false => Span::ZERO,
+        };
         let vessel = |path: &PathView| Vessel {
             path: path.id,
-            delay: path.delay(),
+            delay: path.delay() + waits(path),
             rate: path.rate().unwrap_or(Rate::ZERO),
         };
         let mut vessels: SmallVec<[Vessel; 4]> = paths.iter().map(vessel).collect();
@@ -150,6 +167,25 @@ mod tests {
         // 12 kB and 3 kB.
         let got = split(&mut Sfl::default(), Time::ZERO, 10, &mut paths);
         assert_eq!(got, [8, 2]);
+    }
+
+    #[test]
+    fn what_waits_is_delay_only_where_told_so() {
+        // 6 kB at 2 Mbit/s are the 24 ms between the two paths.
+        let paths = [queue(0, 40, 2_000, 6_000), queue(1, 88, 1_000, 0)];
+        let mut literal = Sfl::default();
+        assert_eq!(
+            split(&mut literal, Time::ZERO, 6, &mut paths.clone()),
+            [5, 1]
+        );
+        let mut with_backlog = Sfl {
+            params: Params { backlog: true },
+            ..Sfl::default()
+        };
+        assert_eq!(
+            split(&mut with_backlog, Time::ZERO, 6, &mut paths.clone()),
+            [4, 2]
+        );
     }
 
     #[test]

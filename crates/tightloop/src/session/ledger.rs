@@ -778,4 +778,30 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_path_is_silent_two_timeouts_after_the_last_answer_or_the_oldest_packet() {
+        let mut ledger = Ledger::new(SIZE, Span::ZERO);
+        assert_eq!(ledger.silent_at(), None);
+        assert_eq!(ledger.unanswered(ms(50)), None);
+        let send = |ledger: &mut Ledger, at| {
+            ledger.on_sent(ms(at), SIZE, Kind::Filler, Content::default());
+        };
+        send(&mut ledger, 100);
+        send(&mut ledger, 150);
+        // Before there is a sample a timeout is 666 ms.
+        assert_eq!(ledger.silent_at(), Some(ms(100 + 2 * 666)));
+        assert_eq!(ledger.unanswered(ms(170)), Some(Span::from_millis(70)));
+        let moved: Vec<u64> = ledger
+            .move_in_flight()
+            .map(|(sent, _)| sent.number)
+            .collect();
+        assert_eq!(moved, [0, 1]);
+        send(&mut ledger, 180);
+        let again: Vec<u64> = ledger
+            .move_in_flight()
+            .map(|(sent, _)| sent.number)
+            .collect();
+        assert_eq!(again, [2], "each packet moves once");
+    }
 }

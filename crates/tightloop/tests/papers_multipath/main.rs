@@ -60,7 +60,6 @@ fn a_path_whose_delay_jumps_does_no_harm_beside_a_steady_one() {
         latency(&two_links(&jumping, STEADY, &[1, 2], scheduler, secs))
     };
     let (ours, theirs) = (with("deadline"), with("round_robin"));
-    println!("p99: {better} on the steady path alone; {ours} on both, {theirs} in turns");
     assert!(ours <= better + INTERVAL, "{ours} against {better} alone");
     // What is at stake: who sends on both regardless shows it.
     assert!(theirs > better + INTERVAL * 3, "{theirs}");
@@ -69,9 +68,13 @@ fn a_path_whose_delay_jumps_does_no_harm_beside_a_steady_one() {
 
 /// How many data packets of a kind a path sent, and their sizes' sum.
 fn sent(events: &Events, path: u8, kind: &str) -> u32 {
-    let is = |event: &Event| matches!(event, Event::Sent { packet, kind: of, .. }
-        if packet.path == PathId(path) && of.name() == kind);
-    events.iter().fold(0, |sum, (_, event)| sum + u32::from(is(event)))
+    let is = |event: &Event| {
+        matches!(event, Event::Sent { packet, kind: of, .. }
+        if packet.path == PathId(path) && of.name() == kind)
+    };
+    events
+        .iter()
+        .fold(0, |sum, (_, event)| sum + u32::from(is(event)))
 }
 
 #[test]
@@ -87,7 +90,11 @@ fn what_one_path_loses_the_other_sends_again() {
     let frames = report.flows[0].frames.as_ref().expect("video");
     let missing = frames.encoded - frames.completed;
     // The last few are still under way.
-    assert!(frames.encoded > 590 && missing <= 4, "{missing} of {}", frames.encoded);
+    assert!(
+        frames.encoded > 590 && missing <= 4,
+        "{missing} of {}",
+        frames.encoded
+    );
 }
 
 #[test]
