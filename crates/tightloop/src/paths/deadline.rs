@@ -48,8 +48,8 @@ pub const DEADLINE: SchedulerKind = SchedulerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// When a frame must have arrived, from its capture. [G114]: 150 ms bother
-    /// nobody.
+    /// When a frame must have arrived, from its capture: what bothers nobody.
+    /// [G114] §3
     pub budget: Span,
     /// How many times the expected wait in a pacer counts. Ours: twice, which
     /// leaves room for a controller that halves its rate.

@@ -51,9 +51,9 @@ pub const EDCLD: SchedulerKind = SchedulerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The weight `w` of what waits already. [DelayBBR] Eq. 17: 0.8.
+    /// The weight `w` of what waits already. [DelayBBR] Eq. 17
     pub backlog_weight: f64,
-    /// The weight of the newest frame in the rate of the frames. [DelayBBR]: 0.85.
+    /// The weight of the newest frame in the rate of the frames. [DelayBBR] Eq. 17
     pub rate_gain: f64,
 }
 
