@@ -19,6 +19,7 @@ pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod bbr;
+pub mod bbr3;
 pub mod copa;
 pub mod cubic;
 pub mod delay_bbr;
@@ -44,6 +45,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     bbr::BBR,
     bbr::quic::BBR_QUIC,
     bbr::webrtc::BBR_WEBRTC,
+    bbr3::BBR3,
     delay_bbr::DELAY_BBR,
 ];
 

@@ -1,5 +1,6 @@
 //! The command, as a person types it.
 
+mod compare;
 mod errors;
 mod scratch;
 mod shipped;
