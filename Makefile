@@ -2,7 +2,7 @@
 
 # What `demo` is built with; `test` shares the build of `make test`.
 PROFILE ?= release
-TIGHTLOOP = cargo run --locked --profile $(PROFILE) -p tightloop-lab --
+TIGHTLOOP = cargo run --locked --profile $(PROFILE) -p tightloop-lab --features vmaf --
 
 .DEFAULT_GOAL = help
 .PHONY: help setup demo test lint doc bench
@@ -13,18 +13,17 @@ help: ## list the targets
 setup:
 	@scripts/setup
 
-demo: setup ## one video flow over a small link; writes runs/hello/report.html
-	$(TIGHTLOOP) run scenarios/hello.toml --out runs/hello --force
-	$(TIGHTLOOP) report runs/hello
+demo: setup ## five controllers, one video, one bad link; writes runs/compare/report.html
+	$(TIGHTLOOP) compare
 	@echo
-	@echo "Open this file in a browser: $(CURDIR)/runs/hello/report.html"
+	@echo "Open this file in a browser: $(CURDIR)/runs/compare/report.html"
 
 test: setup ## all tests, fuzz corpora included
-	cargo test --locked --workspace --no-fail-fast
+	cargo test --locked --workspace --features tightloop-live/vmaf --no-fail-fast
 
 lint: setup ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets --features tightloop-live/vmaf -- -D warnings
 
 doc: setup ## the documentation, warnings are errors
 	scripts/doc

@@ -110,6 +110,7 @@ impl Call {
                 feedback_delay: Span::ZERO,
                 retransmit: true,
                 latency_budget: sender::LATENCY_BUDGET,
+                probe_interval: sender::PROBE_INTERVAL,
                 ecn: Ecn::Ect0,
                 slack: Span::ZERO,
                 start: Time::ZERO,

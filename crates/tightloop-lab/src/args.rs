@@ -61,20 +61,21 @@ pub(crate) enum Command {
 /// Encodes real pictures with a real encoder, sends them over a simulated link under each controller, decodes what
 /// arrived, and measures what a viewer would have seen. Time is virtual: a call takes as long as its encoding and
 /// decoding, and calls run side by side. Prints a table and writes a page with plots and stills; each call's folder can
-/// be explored with `tightloop report` and `tightloop follow`.
+/// be explored with `tightloop report` and `tightloop follow`. With several videos or links it prints means over all of
+/// them, and everyone against the first controller, call by call.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     /// The pictures: a Y4M, MP4, Matroska or WebM file, or gen:game, gen:gradients, gen:text, gen:cuts
     ///
-    /// A clip shorter than the call runs to and fro.
-    #[arg(long, value_name = "SOURCE", default_value = "gen:game")]
-    pub(crate) video: String,
+    /// A clip shorter than the call runs to and fro. Of several, each is tried over each link, and the table has means.
+    #[arg(long, value_name = "SOURCE", num_args = 1.., default_value = "gen:game")]
+    pub(crate) video: Vec<String>,
     /// The link: a trace, a scenario (.toml) or a rate such as '4 Mbit/s' [default: an LTE-like trace, made at random]
     ///
     /// A trace or rate becomes a link with an endless queue, as in Mahimahi. Of a scenario, the first video flow is the
-    /// call; all else stays as it is.
-    #[arg(long, value_name = "LINK")]
-    pub(crate) link: Option<String>,
+    /// call; all else stays as it is. Of several, each is tried with each video.
+    #[arg(long, value_name = "LINK", num_args = 1..)]
+    pub(crate) link: Vec<String>,
     /// Who is compared, with commas between: CONTROLLER or RATE_CONTROL+CONTROLLER, each with :KEY=VALUE settings
     ///
     /// Examples: sqp,gcc,cubic; vidaptive+copa; copa:delta=0.1; follow:share=0.9+copa

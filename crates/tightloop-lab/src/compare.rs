@@ -17,6 +17,7 @@ use crate::studio::Studio;
 
 mod call;
 mod contender;
+mod grid;
 mod plan;
 mod screen;
 mod table;
@@ -39,15 +40,19 @@ const SETTLING: f64 = 3.0;
 /// Compares.
 pub(crate) fn main(args: &CompareArgs) -> Result<()> {
     let contenders = contender::list(&args.cc)?;
-    let plan = Plan::of(args)?;
+    if args.video.len() > 1 || args.link.len() > 1 {
+        return grid::main(args, &contenders);
+    }
+    let video = args.video.first().map_or("", |video| video);
+    let plan = Plan::of(args, video, args.link.first().map(String::as_str))?;
     let bars = MultiProgress::new();
     let studio = Studio::default();
     let calls: Vec<Call> = contenders
-        .into_iter()
-        .map(|contender| Call::of(&plan, contender, args))
+        .iter()
+        .map(|contender| Call::of(&plan, contender, args, args.out.clone(), true))
         .collect::<Result<_>>()?;
     film(&calls, &studio, &bars)?;
-    let outcomes = all(&calls, &studio, &bars, jobs(args))?;
+    let outcomes = all(&calls, jobs(args), |call| call.make(&studio, &bars))?;
     let records: Vec<_> = outcomes.iter().map(Outcome::record).collect();
     let verdict = verdict::choose(&records);
     let page = page(&plan, &calls, &outcomes, verdict.as_ref())?;
@@ -60,8 +65,10 @@ pub(crate) fn main(args: &CompareArgs) -> Result<()> {
     if let Some(verdict) = &verdict {
         text += &format!("{}\n\n", verdict.sentence);
     }
-    text += &format!("{}, {}, {}\n\n", args.video, plan.link, plan.duration());
-    text += &table::table(&outcomes).text();
+    text += &format!("{video}, {}, {}\n\n", plan.link, plan.duration());
+    let names = outcomes.iter().map(|it| it.name.clone());
+    let rows: Vec<_> = outcomes.iter().map(Outcome::summary).collect();
+    text += &table::table(names, &rows).text();
     text += &format!("\n{}\n", table::NOTES);
     text += &format!("open {}\n", path.display());
     out::print(&text)
@@ -89,30 +96,36 @@ fn film(calls: &[Call], studio: &Studio, bars: &MultiProgress) -> Result<()> {
     Ok(())
 }
 
-/// Makes all calls, so many at a time.
-fn all(calls: &[Call], studio: &Studio, bars: &MultiProgress, jobs: usize) -> Result<Vec<Outcome>> {
+/// Makes all calls, so many at a time, and keeps of each what `make` returns.
+fn all<T: Send>(
+    calls: &[Call],
+    jobs: usize,
+    make: impl Fn(&Call) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Outcome>>>> =
-        calls.iter().map(|_| Mutex::default()).collect();
+    let done: Vec<Mutex<Option<Result<T>>>> = calls.iter().map(|_| Mutex::default()).collect();
     thread::scope(|scope| {
         for _ in 0..jobs.min(calls.len()) {
             scope.spawn(|| {
-                while let Some(call) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = call.make(studio, bars);
-                    let place = calls.iter().position(|other| std::ptr::eq(other, call));
-                    if let Some(Ok(mut slot)) = place.map(|place| done[place].lock()) {
-                        *slot = Some(outcome);
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(call) = calls.get(place) else {
+                        return;
+                    };
+                    let made = make(call);
+                    if let Ok(mut slot) = done[place].lock() {
+                        *slot = Some(made);
                     }
                 }
             });
         }
     });
-    let outcomes = done.into_iter().zip(calls).map(|(slot, call)| {
-        let outcome = slot.into_inner().ok().flatten();
-        let outcome = outcome.unwrap_or_else(|| Err(anyhow::anyhow!("the call broke off")));
-        outcome.with_context(|| call.name().to_owned())
+    let made = done.into_iter().zip(calls).map(|(slot, call)| {
+        let made = slot.into_inner().ok().flatten();
+        let made = made.unwrap_or_else(|| Err(anyhow::anyhow!("the call broke off")));
+        made.with_context(|| call.name().to_owned())
     });
-    outcomes.collect()
+    made.collect()
 }
 
 /// The page: every call's plots laid over each other, the choice, and stills of

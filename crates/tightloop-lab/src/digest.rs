@@ -194,6 +194,8 @@ impl Digest {
             Event::KeyWanted { flow, frame } => {
                 self.byte(19).number(flow.0.into()).number(frame.0.into())
             }
+            Event::PathDown { flow, path } => self.byte(20).number(flow.0.into()).byte(path.0),
+            Event::PathUp { flow, path } => self.byte(21).number(flow.0.into()).byte(path.0),
             Event::Timeout { flow, path } => self.byte(16).number(flow.0.into()).byte(path.0),
             Event::Control {
                 flow,

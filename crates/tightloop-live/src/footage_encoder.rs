@@ -4,10 +4,11 @@
 //! so that a rate control meets what a real encoder makes of its orders. Every
 //! coded picture stays in a [`Recording`], for what arrived to be decoded later.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tightloop::event::FrameId;
-use tightloop::units::{Bytes, Span, Time};
+use tightloop::units::{Bytes, Rate, Span, Time};
 use tightloop::video::{Encoded, Encoder, Frame, Order};
 
 use crate::codec::{Coded, PictureOrder, VideoEncoder};
@@ -23,6 +24,7 @@ pub struct FootageEncoder {
     takes: Span,
     recording: Recording,
     picture: Picture,
+    limits: Limits,
 }
 
 impl FootageEncoder {
@@ -40,6 +42,7 @@ impl FootageEncoder {
             takes,
             recording: Recording::default(),
             picture,
+            limits: Limits::default(),
         }
     }
 
@@ -74,6 +77,7 @@ impl Encoder for FootageEncoder {
                 .get_or_insert(format!("frame {}: {failure}", frame.id.0));
             Coded::default()
         });
+        self.limits.push(frame.captured, &coded);
         let encoded = Encoded {
             frame: frame.id,
             size: Bytes::len_of(coded.bytes.len()),
@@ -92,6 +96,54 @@ impl Encoder for FootageEncoder {
     /// A real encoder cannot be copied.
     fn fork(&self) -> Option<Box<dyn Encoder>> {
         None
+    }
+
+    fn least_rate(&self) -> Rate {
+        self.limits.least()
+    }
+}
+
+/// How long a skipped picture is remembered. Ours: a scene's content changes
+/// slower, and a second without skips would forget why there are none.
+const MEMORY: Span = Span::from_secs(5);
+
+/// Pictures of which the mean size counts. Ours: a quarter of a second.
+const LATEST: usize = 8;
+
+/// What pictures cost at the encoder's coarsest: known when it skips one.
+#[derive(Debug, Default)]
+struct Limits {
+    /// The sizes of the latest pictures but key frames.
+    sizes: VecDeque<Bytes>,
+    before: Option<Time>,
+    /// The rate of every picture being as large as those before the last one
+    /// skipped, and when that was.
+    least: Option<(Time, Rate)>,
+}
+
+impl Limits {
+    fn push(&mut self, at: Time, coded: &Coded) {
+        let interval = self.before.map(|before| at - before);
+        self.before = Some(at);
+        let size = Bytes::len_of(coded.bytes.len());
+        if size > Bytes::ZERO && !coded.key {
+            self.sizes.push_back(size);
+            if self.sizes.len() > LATEST {
+                self.sizes.pop_front();
+            }
+        }
+        if let (Bytes::ZERO, Some(interval)) = (size, interval)
+            && !self.sizes.is_empty()
+        {
+            let total: Bytes = self.sizes.iter().copied().sum();
+            let mean = total / self.sizes.len() as u64;
+            self.least = mean.per(interval).map(|rate| (at, rate));
+        }
+        self.least.take_if(|(then, _)| at - *then > MEMORY);
+    }
+
+    fn least(&self) -> Rate {
+        self.least.map_or(Rate::ZERO, |(_, rate)| rate)
     }
 }
 
@@ -255,5 +307,30 @@ mod tests {
             failure.starts_with("frame 0: openh264: a picture of 160x96"),
             "{failure}"
         );
+    }
+
+    #[test]
+    fn what_a_picture_costs_at_least_is_known_from_skips_and_forgotten() {
+        let coded = |bytes: usize, key| Coded {
+            bytes: vec![0; bytes],
+            key,
+        };
+        let at = |frame: u64| Time::from_millis(40 * frame);
+        let mut limits = Limits::default();
+        limits.push(at(0), &coded(50_000, true));
+        for frame in 1..20 {
+            limits.push(
+                at(frame),
+                &coded(if frame < 10 { 9_000 } else { 4_000 }, false),
+            );
+        }
+        assert_eq!(limits.least(), Rate::ZERO, "nothing was skipped");
+        limits.push(at(20), &coded(0, false));
+        // 4 kB every 40 ms.
+        assert_eq!(limits.least(), Rate::from_kbps(800));
+        limits.push(at(21), &coded(4_000, false));
+        assert_eq!(limits.least(), Rate::from_kbps(800));
+        limits.push(at(20 + 126), &coded(4_000, false));
+        assert_eq!(limits.least(), Rate::ZERO);
     }
 }

@@ -18,13 +18,17 @@ use crate::rng::Stream;
 pub use crate::settings::{Params, SettingError, over, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
+pub mod bbr;
+pub mod bbr3;
 pub mod copa;
 pub mod cubic;
+pub mod delay_bbr;
 pub mod fixed;
 pub mod gcc;
 mod hystart;
 #[cfg(test)]
 mod pipe;
+pub mod reno;
 pub mod rocc;
 pub mod sqp;
 
@@ -36,7 +40,13 @@ pub const ALGORITHMS: &[Algorithm] = &[
     copa::webrtc::COPA_WEBRTC,
     sqp::SQP,
     gcc::GCC,
+    reno::RENO,
     rocc::ROCC,
+    bbr::BBR,
+    bbr::quic::BBR_QUIC,
+    bbr::webrtc::BBR_WEBRTC,
+    bbr3::BBR3,
+    delay_bbr::DELAY_BBR,
 ];
 
 impl Control {

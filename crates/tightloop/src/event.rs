@@ -374,6 +374,21 @@ pub enum Event {
         /// The path.
         path: PathId,
     },
+    /// A path has not answered for so long that nothing new is sent on it, and
+    /// what was under way on it is sent again on others.
+    PathDown {
+        /// The flow.
+        flow: FlowId,
+        /// The path.
+        path: PathId,
+    },
+    /// A path that was down has answered and is used again.
+    PathUp {
+        /// The flow.
+        flow: FlowId,
+        /// The path.
+        path: PathId,
+    },
     /// A controller changed its mind.
     Control {
         /// The flow.

@@ -10,15 +10,33 @@ use dyn_clone::DynClone;
 
 use crate::cc::{Control, Feedback, Params, PathState, SettingError};
 use crate::event::{Kind, PathId};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
+pub mod blest;
+pub mod deadline;
+pub mod ecf;
+pub mod edcld;
+pub mod min_cost;
 pub mod min_rtt;
 pub mod round_robin;
+pub mod sfl;
+mod shares;
 pub mod single;
+pub mod wrr;
 
 /// Every scheduler of the house.
-pub const SCHEDULERS: &[SchedulerKind] =
-    &[single::SINGLE, min_rtt::MIN_RTT, round_robin::ROUND_ROBIN];
+pub const SCHEDULERS: &[SchedulerKind] = &[
+    single::SINGLE,
+    min_rtt::MIN_RTT,
+    round_robin::ROUND_ROBIN,
+    min_cost::MIN_COST,
+    wrr::WRR,
+    edcld::EDCLD,
+    sfl::SFL,
+    ecf::ECF,
+    blest::BLEST,
+    deadline::DEADLINE,
+];
 
 /// A packet that has not been given a path yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +78,9 @@ pub struct PathView {
     pub state: PathState,
     /// When its pacer may send next; in the past where it is idle.
     pub next_send: Time,
+    /// How long ago the oldest packet in flight left. Known where there are
+    /// several paths.
+    pub unanswered: Option<Span>,
 }
 
 impl PathView {
@@ -70,6 +91,52 @@ impl PathView {
             .window
             .is_none_or(|window| self.state.in_flight + self.state.backlog + size <= window)
     }
+
+    /// The one-way delay as far as round trips tell: half the last one; nothing
+    /// before there is one, so that an unknown path is tried.
+    ///
+    /// The last and not the smoothed round trip: [DelayBBR] Eq. 12 gives a new
+    /// sample nine tenths of the weight.
+    #[must_use]
+    pub fn delay(&self) -> Span {
+        self.state.latest_rtt.unwrap_or(Span::ZERO) / 2
+    }
+
+    /// What the path's controller takes it to carry.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
+        self.control.video_rate(&self.state)
+    }
+
+    /// How long these bytes take at that rate: for ever at zero, no time where
+    /// the controller has no opinion yet.
+    #[must_use]
+    pub fn service(&self, bytes: Bytes) -> Span {
+        self.rate()
+            .map_or(Span::ZERO, |rate| bytes.at(rate).unwrap_or(FOR_EVER))
+    }
+}
+
+/// Longer than any packet waits, and small enough to be added up. Ours: a day.
+const FOR_EVER: Span = Span::from_secs(86_400);
+
+/// The path of least delay for a packet that goes in front of all others; where
+/// it was lost on one path, another if there is one. [DelayBBR]
+#[must_use]
+pub fn least_delay(now: Time, packet: &Queued, paths: &[PathView]) -> PathId {
+    let cost = |path: &&PathView| {
+        let waits = (path.next_send.max(now) - now).min(FOR_EVER);
+        (
+            packet.lost_on == Some(path.id),
+            path.control
+                .window
+                .is_some_and(|window| path.state.in_flight + packet.size > window),
+            path.delay() + waits,
+            path.id,
+        )
+    };
+    let best = paths.iter().min_by_key(cost);
+    best.map_or(paths[0].id, |path| path.id)
 }
 
 /// A set of paths.
@@ -100,15 +167,23 @@ pub enum Choice {
     Send(PathId),
     /// Send a copy on each of these.
     Copy(PathSet),
-    /// Keep it in the session's queue; ask again after the next feedback,
-    /// timeout or departure on any path.
+    /// Keep it in the session's queue. After the next feedback, timeout or
+    /// departure on any path the queue is asked about again in its order, until
+    /// one has to wait still.
     Wait,
 }
 
 /// Picks a path for each packet.
 pub trait Scheduler: DynClone + fmt::Debug + Send {
-    /// Which path? `paths` is never empty.
+    /// Which path? `paths` holds those that are up, by rising id; it is never
+    /// empty.
     fn pick(&mut self, now: Time, packet: &Queued, paths: &[PathView]) -> Choice;
+
+    /// Which path for a packet that was lost, or was under way on a path that
+    /// went down? It goes in front of all others there.
+    fn pick_again(&mut self, now: Time, packet: &Queued, paths: &[PathView]) -> Choice {
+        Choice::Send(least_delay(now, packet, paths))
+    }
 
     /// A frame of this many bytes and packets is about to be scheduled.
     fn on_frame(&mut self, _now: Time, _size: Bytes, _packets: u64, _paths: &[PathView]) {}
@@ -137,7 +212,6 @@ pub struct SchedulerKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
 
     pub(super) fn packet() -> Queued {
         Queued {
@@ -160,11 +234,65 @@ mod tests {
                 ..Control::default()
             },
             state: PathState {
+                latest_rtt: Some(Span::from_millis(rtt_ms)),
                 smoothed_rtt: Some(Span::from_millis(rtt_ms)),
                 ..PathState::default()
             },
             next_send: Time::ZERO,
+            unanswered: None,
         }
+    }
+
+    /// A path with this round-trip time and rate, and this much in its pacer.
+    pub(super) fn queue(id: u8, rtt_ms: i64, kbps: u64, backlog: u64) -> PathView {
+        let mut view = view(id, rtt_ms, 0);
+        view.control = Control {
+            pacing: Some(Rate::from_kbps(kbps)),
+            ..Control::default()
+        };
+        view.state.backlog = Bytes::new(backlog);
+        view
+    }
+
+    /// How many of so many packets of 1500 bytes each path gets, as a frame.
+    pub(super) fn split(
+        scheduler: &mut dyn Scheduler,
+        now: Time,
+        packets: u64,
+        paths: &mut [PathView],
+    ) -> Vec<u64> {
+        let size = packet().size;
+        scheduler.on_frame(now, size * packets, packets, paths);
+        let mut got = vec![0; paths.len()];
+        for _ in 0..packets {
+            let Choice::Send(id) = scheduler.pick(now, &packet(), paths) else {
+                continue;
+            };
+            let at = usize::from(id.0);
+            got[at] += 1;
+            paths[at].state.backlog += size;
+        }
+        got
+    }
+
+    #[test]
+    fn what_was_lost_goes_where_it_is_fastest_and_not_where_it_was_lost() {
+        let paths = [view(0, 20, 10), view(1, 60, 10), view(2, 40, 10)];
+        let on = |lost_on: Option<u8>, paths: &[PathView]| {
+            let packet = Queued {
+                lost_on: lost_on.map(PathId),
+                ..packet()
+            };
+            least_delay(Time::ZERO, &packet, paths).0
+        };
+        assert_eq!([on(None, &paths), on(Some(0), &paths)], [0, 2]);
+        assert_eq!(on(Some(0), &paths[..1]), 0, "there is no other");
+        let mut full = paths;
+        full[2].state.in_flight = Bytes::new(15_000);
+        assert_eq!(on(Some(0), &full), 1);
+        let mut busy = paths;
+        busy[2].next_send = Time::from_millis(11);
+        assert_eq!(on(Some(0), &busy), 1, "20 + 11 ms against 30 ms");
     }
 
     #[test]

@@ -203,6 +203,9 @@ pub struct Flow {
     /// Not those of frames captured longer ago than this.
     #[serde(default = "latency_budget")]
     pub latency_budget: Span,
+    /// A path of several that has carried nothing for this long is probed.
+    #[serde(default = "probe_interval")]
+    pub probe_interval: Span,
     /// Mark its packets ECN-capable.
     #[serde(default)]
     pub ecn: bool,
@@ -220,6 +223,10 @@ fn single() -> Named {
 
 const fn latency_budget() -> Span {
     sender::LATENCY_BUDGET
+}
+
+const fn probe_interval() -> Span {
+    sender::PROBE_INTERVAL
 }
 
 const fn yes() -> bool {
@@ -530,6 +537,7 @@ impl Flow {
             feedback: feedback::Settings::default(),
             retransmit: true,
             latency_budget: sender::LATENCY_BUDGET,
+            probe_interval: sender::PROBE_INTERVAL,
             ecn: false,
             wake_jitter: Span::ZERO,
             clock: None,
@@ -605,6 +613,10 @@ impl FlowBuilder<'_> {
         if flow.stop.is_some_and(|stop| stop <= flow.start) {
             return self.fail("stop", format!("the flow starts at {}, later", flow.start));
         }
+        if !flow.probe_interval.is_positive() {
+            let message = format!("{} probes without end; use 100 ms", flow.probe_interval);
+            return self.fail("probe_interval", message);
+        }
         let source = self.source()?;
         let Some(algorithm) = cc::algorithm(&flow.cc.name) else {
             let known = cc::ALGORITHMS.iter().map(|algorithm| algorithm.name);
@@ -637,6 +649,7 @@ impl FlowBuilder<'_> {
             feedback_delay: flow.feedback.longest_wait(),
             retransmit: flow.retransmit,
             latency_budget: flow.latency_budget,
+            probe_interval: flow.probe_interval,
             ecn: if flow.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             slack: flow.wake_jitter,
             start: flow.start,

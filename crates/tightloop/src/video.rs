@@ -72,6 +72,12 @@ impl Framing {
         payload + self.overhead * payload.pieces(self.payload())
     }
 
+    /// The wire rate that a payload rate comes to, in full packets.
+    #[must_use]
+    pub fn wire_rate(&self, payload: Rate) -> Rate {
+        payload * self.mtu.ratio(self.payload())
+    }
+
     /// The payload share of a wire rate, for full packets.
     #[must_use]
     pub fn payload_rate(&self, wire: Rate) -> Rate {
@@ -123,6 +129,12 @@ pub trait Encoder: fmt::Debug + Send {
     /// A copy that goes on from the same state, or `None` where that cannot be:
     /// real codecs cannot.
     fn fork(&self) -> Option<Box<dyn Encoder>>;
+
+    /// The least payload rate at which it has lately been able to encode every
+    /// picture: with less it leaves some out, or makes them larger than asked.
+    fn least_rate(&self) -> Rate {
+        Rate::ZERO
+    }
 }
 
 /// What a rate control may look at.
@@ -139,6 +151,8 @@ pub struct SenderView<'a> {
     /// The most the application lets the video use now, in bytes on the wire:
     /// [`source::Source::max_rate`].
     pub max_rate: Option<Rate>,
+    /// [`Encoder::least_rate`], in bytes on the wire.
+    pub least_rate: Rate,
     /// The paths.
     pub paths: &'a [PathView],
 }

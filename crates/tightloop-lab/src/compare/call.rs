@@ -33,6 +33,8 @@ pub(super) struct Call {
     scenario: Scenario,
     folder: PathBuf,
     vmaf_every: u32,
+    /// Events are kept, for plots.
+    log: bool,
 }
 
 /// A call that was made.
@@ -56,19 +58,26 @@ struct Seen {
 }
 
 impl Call {
-    pub(super) fn of(plan: &Plan, contender: Contender, args: &CompareArgs) -> Result<Self> {
+    pub(super) fn of(
+        plan: &Plan,
+        contender: &Contender,
+        args: &CompareArgs,
+        folder: PathBuf,
+        log: bool,
+    ) -> Result<Self> {
         let flow = FlowId(u32::try_from(plan.call).context("too many flows")?);
         Ok(Self {
             flow,
-            video: args.video.clone(),
-            scenario: plan.scenario(&contender),
-            folder: args.out.join(contender.folder()),
+            video: plan.video.clone(),
+            scenario: plan.scenario(contender),
+            folder: folder.join(contender.folder()),
+            log,
             vmaf_every: if cfg!(feature = "vmaf") {
                 args.vmaf_every
             } else {
                 0
             },
-            name: contender.name,
+            name: contender.name.clone(),
         })
     }
 
@@ -100,7 +109,7 @@ impl Call {
                 quoted(&self.folder.join("scenario.toml").display().to_string())
             ),
             force: true,
-            log: true,
+            log: self.log,
         };
         let bar = bars.add(run::progress(&self.name));
         let stage = studio.stage();
@@ -203,6 +212,7 @@ impl Outcome {
             shown: frames
                 .filter(|frames| frames.captured > 0)
                 .map(|frames| frames.shown as f64 / frames.captured as f64),
+            fps: frames.map(|frames| frames.fps),
             freezes: frames.map(|frames| u32::try_from(frames.freezes).unwrap_or(u32::MAX)),
             ssim_db: self.quality().and_then(|quality| quality.ssim_db),
             psnr: self.quality().and_then(|quality| quality.psnr_y),

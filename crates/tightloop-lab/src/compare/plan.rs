@@ -20,9 +20,11 @@ use crate::studio::{absolute, filming};
 
 /// The mean rate of the link where nobody names one. Ours: a cell that carries
 /// 720p when it is good and not when it is bad.
-const LTE_MEAN: Rate = Rate::from_mbps(8);
-/// Its seed. Ours: the one of traces/lte-like.trace.
-const LTE_SEED: u64 = 4;
+const LTE_MEAN: Rate = Rate::from_mbps(4);
+/// Its seed. Ours: one whose rate falls to a quarter and comes back twice.
+const LTE_SEED: u64 = 14;
+/// How long it is. Ours: a call of default length.
+const LTE_LENGTH: Span = Span::from_secs(20);
 /// The trace's name in the folder of results.
 const TRACE: &str = "lte-like.trace";
 
@@ -46,12 +48,13 @@ pub(super) struct Plan {
     max: Rate,
     /// The link in words.
     pub(super) link: String,
+    pub(super) video: String,
 }
 
 impl Plan {
     /// Makes the plan; a trace that is made for it goes into the folder of results.
-    pub(super) fn of(args: &CompareArgs) -> Result<Self> {
-        let (mut base, call, link) = network(args)?;
+    pub(super) fn of(args: &CompareArgs, video: &str, link: Option<&str>) -> Result<Self> {
+        let (mut base, call, link) = network(args, link)?;
         base.seed = args.seed;
         base.measure.to = Some(base.measure.to.unwrap_or(base.end()));
         base.duration += TAIL;
@@ -60,7 +63,8 @@ impl Plan {
         Ok(Self {
             base,
             call,
-            encoder: encoder(args),
+            encoder: encoder(args, video),
+            video: video.to_owned(),
             max: args.max.unwrap_or(MOST_1080P * pixels),
             link,
         })
@@ -75,6 +79,7 @@ impl Plan {
     pub(super) fn scenario(&self, contender: &Contender) -> Scenario {
         let mut scenario = self.base.clone();
         scenario.name = format!("compare {}", contender.name);
+        let end = scenario.end();
         let call = &mut scenario.flow[self.call];
         call.cc = contender.cc.clone();
         let video = call.video.get_or_insert_with(VideoSettings::default);
@@ -82,7 +87,7 @@ impl Plan {
         video.encoder = self.encoder.clone();
         let whole = Cap {
             from: Time::ZERO,
-            to: scenario.end(),
+            to: end,
             max_rate: self.max,
         };
         video.source.caps.push(whole);
@@ -91,15 +96,15 @@ impl Plan {
 }
 
 /// The encoder, and what it films.
-fn encoder(args: &CompareArgs) -> Named {
+fn encoder(args: &CompareArgs, video: &str) -> Named {
     let mut encoder = Named::plain(&args.encoder);
     if ENCODERS.iter().any(|model| model.name == args.encoder) {
         return encoder;
     }
-    let source = if args.video.starts_with("gen:") {
-        args.video.clone()
+    let source = if video.starts_with("gen:") {
+        video.to_owned()
     } else {
-        absolute(Path::new(&args.video)).display().to_string()
+        absolute(Path::new(video)).display().to_string()
     };
     let mut table = Params::new();
     if let Some(size) = args.size {
@@ -112,14 +117,15 @@ fn encoder(args: &CompareArgs) -> Named {
 }
 
 /// The network, the call's place in it, and what the link is in words.
-fn network(args: &CompareArgs) -> Result<(Scenario, usize, String)> {
+fn network(args: &CompareArgs, link: Option<&str>) -> Result<(Scenario, usize, String)> {
     let mut settings = link::Settings {
         delay: args.delay,
         ..link::Settings::default()
     };
-    let Some(text) = &args.link else {
+    let Some(text) = link else {
         let lte = Lte {
             mean: LTE_MEAN,
+            duration: LTE_LENGTH,
             ..Lte::default()
         };
         let path = args.out.join(TRACE);

@@ -1,6 +1,5 @@
 //! The comparison as a plain table.
 
-use super::call::Outcome;
 use crate::report::page::Summary;
 use crate::table::Table;
 
@@ -12,11 +11,10 @@ latency: from a frame's capture until it is on the screen; a frame never shown t
 SSIM, PSNR: luma, every frame time counted, frozen ones against the picture that should have been there; SSIM in dB.
 spike: the longest wait at the link over what anyone who wants all of its capacity must wait.";
 
-/// One row per call.
-pub(super) fn table(outcomes: &[Outcome]) -> Table {
-    let rows: Vec<Summary> = outcomes.iter().map(Outcome::summary).collect();
+/// One row per name.
+pub(super) fn table(names: impl IntoIterator<Item = String>, rows: &[Summary]) -> Table {
     let mut table = Table::default();
-    table.texts("", "", outcomes.iter().map(|it| it.name.clone()));
+    table.texts("", "", names);
     let mut column = |group, heading, decimals, value: fn(&Summary) -> Option<f64>| {
         table.numbers(group, heading, decimals, rows.iter().map(value));
     };
@@ -27,6 +25,7 @@ pub(super) fn table(outcomes: &[Outcome]) -> Table {
     column(latency, "p95", 0, |it| it.latency_p95);
     column(latency, "p99", 0, |it| it.latency_p99);
     column(latency, "mean", 0, |it| it.latency_mean);
+    column("", "fps", 1, |it| it.fps);
     column("shown", "%", 1, |it| Some(it.shown? * PER_CENT));
     column("", "freezes", 0, |it| it.freezes.map(f64::from));
     column("SSIM", "dB", 2, |it| it.ssim_db);

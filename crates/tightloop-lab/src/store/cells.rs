@@ -252,6 +252,14 @@ impl<F: FnMut(Field, Cell)> Telling<'_, F> {
                 self.path(flow, path);
                 "timeout"
             }
+            Event::PathDown { flow, path } => {
+                self.path(flow, path);
+                "path down"
+            }
+            Event::PathUp { flow, path } => {
+                self.path(flow, path);
+                "path up"
+            }
             Event::Control {
                 flow,
                 path,

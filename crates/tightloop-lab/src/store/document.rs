@@ -40,6 +40,15 @@ const EVENTS: &[(&str, &str)] = &[
         "timeout",
         "no feedback came for so long that the sender may send a probe",
     ),
+    (
+        "path down",
+        "a path of several has not answered for so long that nothing new is sent on it; what \
+         was under way is sent again on others",
+    ),
+    (
+        "path up",
+        "a path that was down has answered and is used again",
+    ),
     ("control", "a controller changed what the sender may do"),
     ("gauge", "an inner quantity of a controller or rate control"),
 ];

@@ -230,6 +230,14 @@ impl Row {
                 flow: self.flow()?,
                 path: self.path()?,
             },
+            "path down" => Event::PathDown {
+                flow: self.flow()?,
+                path: self.path()?,
+            },
+            "path up" => Event::PathUp {
+                flow: self.flow()?,
+                path: self.path()?,
+            },
             "control" => Event::Control {
                 flow: self.flow()?,
                 path: self.path()?,

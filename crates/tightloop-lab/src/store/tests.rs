@@ -117,6 +117,8 @@ fn examples() -> Vec<(Time, Event)> {
         lost(LostBy::Packets),
         lost(LostBy::Time),
         Event::Timeout { flow, path },
+        Event::PathDown { flow, path },
+        Event::PathUp { flow, path },
         control(Control::default()),
         control(Control {
             window: Some(size * 9),

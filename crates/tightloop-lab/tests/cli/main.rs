@@ -1,5 +1,6 @@
 //! The command, as a person types it.
 
+mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod errors;

@@ -81,6 +81,13 @@ impl Scratch {
         assert_eq!(done.code, 0, "{words:?}: {}", done.stderr);
         done.stdout
     }
+
+    /// Runs it, and it must refuse; gives what it complained.
+    pub(crate) fn refused(&self, words: &[&str]) -> String {
+        let done = self.run(words);
+        assert_eq!(done.code, 2, "{words:?}: {}", done.stdout);
+        done.stderr
+    }
 }
 
 impl Done {

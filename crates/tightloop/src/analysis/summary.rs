@@ -186,6 +186,8 @@ impl Summary {
             }
             Event::Timeout { flow, .. } => self.flow(flow)?.timeout(at),
             Event::KeyWanted { .. }
+            | Event::PathDown { .. }
+            | Event::PathUp { .. }
             | Event::Clock { .. }
             | Event::Control { .. }
             | Event::Gauge { .. } => {}

@@ -1,4 +1,4 @@
-//! Single: the first path, always.
+//! Single: the first path that is up, always.
 
 use super::{Choice, PathView, Queued, Scheduler, SchedulerKind};
 use crate::cc::{Params, settings};
@@ -28,5 +28,9 @@ pub struct Single;
 impl Scheduler for Single {
     fn pick(&mut self, _now: Time, _packet: &Queued, paths: &[PathView]) -> Choice {
         Choice::Send(paths[0].id)
+    }
+
+    fn pick_again(&mut self, now: Time, packet: &Queued, paths: &[PathView]) -> Choice {
+        self.pick(now, packet, paths)
     }
 }

@@ -19,6 +19,11 @@ const PACKET_THRESHOLD: u64 = 3;
 /// on paths that carry calls.
 const LOST_MEMORY: i64 = 4;
 
+/// A path is silent after this many probe timeouts, not backed off, without an
+/// acknowledgement. Ours: a probe that leaves after the first is answered within
+/// the second, and what was cut off three timeouts ago has been noticed.
+const SILENT: i64 = 2;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Outstanding,
@@ -40,6 +45,9 @@ pub struct Content {
     pub captured: Time,
     /// How many frames back the one lies that its frame refers to.
     pub refers: u16,
+    /// It has been sent again already, on another path, before it was known to
+    /// be lost.
+    pub moved: bool,
 }
 
 /// The ledger of one path.
@@ -61,6 +69,8 @@ pub struct Ledger {
     delivered_at: Time,
     first_sent: Time,
     last_sent: Time,
+    /// When an acknowledgement last came.
+    heard: Time,
     /// The sender is application-limited until this much has been delivered.
     app_limited_until: Option<Bytes>,
     /// When the oldest outstanding packet will be given up by time.
@@ -104,6 +114,7 @@ impl Ledger {
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
             last_sent: Time::ZERO,
+            heard: Time::ZERO,
             app_limited_until: None,
             loss_time: None,
             timeouts: 0,
@@ -248,6 +259,7 @@ impl Ledger {
         let delivery = newest.and_then(|newest| self.delivery_rate(now, &newest.packet));
         if !acked.is_empty() {
             self.timeouts = 0;
+            self.heard = now;
             if self
                 .app_limited_until
                 .is_some_and(|until| self.state.delivered > until)
@@ -296,6 +308,52 @@ impl Ledger {
             timeouts => (timeout * (1 << timeouts.min(10))).min(longest.max(timeout)),
         };
         Some(self.last_sent + wait)
+    }
+
+    /// When the last packet left; the epoch if none has.
+    #[must_use]
+    pub const fn last_sent(&self) -> Time {
+        self.last_sent
+    }
+
+    /// How long ago the oldest packet in flight left.
+    #[must_use]
+    pub fn unanswered(&self, now: Time) -> Option<Span> {
+        self.oldest().map(|oldest| now - oldest.sent.at)
+    }
+
+    /// When the path counts as silent if nothing is acknowledged until then:
+    /// two probe timeouts, not backed off, after the last acknowledgement or
+    /// the oldest packet in flight.
+    #[must_use]
+    pub fn silent_at(&self) -> Option<Time> {
+        let oldest = self.oldest()?;
+        Some(self.heard.max(oldest.sent.at) + self.probe_timeout * SILENT)
+    }
+
+    /// The packets in flight, by rising number, which are from now on noted as
+    /// sent again elsewhere; without those that have been already.
+    pub fn move_in_flight(&mut self) -> impl Iterator<Item = (Sent, Content)> {
+        let from = index(self.oldest_outstanding.saturating_sub(self.first));
+        let from = from.min(self.records.len());
+        let waiting =
+            |record: &&mut Record| record.fate == Fate::Outstanding && !record.content.moved;
+        self.records
+            .range_mut(from..)
+            .filter(waiting)
+            .map(|record| {
+                let content = record.content;
+                record.content.moved = true;
+                (record.sent, content)
+            })
+    }
+
+    fn oldest(&self) -> Option<&Record> {
+        if self.state.in_flight == Bytes::ZERO {
+            return None;
+        }
+        let from = index(self.oldest_outstanding.saturating_sub(self.first));
+        self.records.get(from)
     }
 
     /// The contents of the packets given up in the last call, in the same order.
@@ -719,5 +777,31 @@ mod tests {
                 prop_assert!(bench.ledger.loss_time().is_none_or(|due| due > ms(now)));
             }
         }
+    }
+
+    #[test]
+    fn a_path_is_silent_two_timeouts_after_the_last_answer_or_the_oldest_packet() {
+        let mut ledger = Ledger::new(SIZE, Span::ZERO);
+        assert_eq!(ledger.silent_at(), None);
+        assert_eq!(ledger.unanswered(ms(50)), None);
+        let send = |ledger: &mut Ledger, at| {
+            ledger.on_sent(ms(at), SIZE, Kind::Filler, Content::default());
+        };
+        send(&mut ledger, 100);
+        send(&mut ledger, 150);
+        // Before there is a sample a timeout is 666 ms.
+        assert_eq!(ledger.silent_at(), Some(ms(100 + 2 * 666)));
+        assert_eq!(ledger.unanswered(ms(170)), Some(Span::from_millis(70)));
+        let moved: Vec<u64> = ledger
+            .move_in_flight()
+            .map(|(sent, _)| sent.number)
+            .collect();
+        assert_eq!(moved, [0, 1]);
+        send(&mut ledger, 180);
+        let again: Vec<u64> = ledger
+            .move_in_flight()
+            .map(|(sent, _)| sent.number)
+            .collect();
+        assert_eq!(again, [2], "each packet moves once");
     }
 }

@@ -6,7 +6,7 @@ use super::ledger::{Content, Ledger};
 use super::pacer::Pacer;
 use super::wire::{Header, Message, MessageType, WireError, message_type};
 use super::{Buffer, Endpoint, Received, Transmit, packetize};
-use crate::cc::{Acked, Control, Controller, Feedback, Lost, PathState};
+use crate::cc::{Acked, Control, Controller, Feedback, Lost, PathState, Sent};
 use crate::event::{Direction, Ecn, Event, FlowId, Kind, Log, PacketId, PathId};
 use crate::paths::{Choice, PathView, Queued, Scheduler};
 use crate::traffic::Traffic;
@@ -16,6 +16,7 @@ use path::Path;
 pub use video::Video;
 use video::{Coded, Outlook};
 
+mod failover;
 mod path;
 mod video;
 
@@ -26,6 +27,11 @@ pub const LONGEST_PROBE_WAIT: Span = Span::from_millis(500);
 /// Lost fragments of frames older than this are not sent again, unless told
 /// otherwise. [DelayBBR] keeps a send buffer of 500 ms.
 pub const LATENCY_BUDGET: Span = Span::from_millis(500);
+
+/// A path of several that has carried nothing for this long is probed, unless
+/// told otherwise. Ours: news of a path that a scheduler avoids is then as fresh
+/// as a few frames, for 5 kbit/s.
+pub const PROBE_INTERVAL: Span = Span::from_millis(100);
 
 /// Gauges are written to the log at most this often. Ours: finer than a frame.
 const GAUGE_INTERVAL: Span = Span::from_millis(10);
@@ -45,6 +51,8 @@ pub struct Settings {
     pub latency_budget: Span,
     /// The ECN field of data packets.
     pub ecn: Ecn,
+    /// A path of several that has carried nothing for this long is probed.
+    pub probe_interval: Span,
     /// Lateness of wake-ups that the pacer may catch up with.
     pub slack: Span,
     /// When the application begins.
@@ -162,9 +170,18 @@ impl Sender {
         self.settings.framing.mtu
     }
 
-    fn refresh_views(&mut self) {
+    /// What schedulers and rate controls may look at: the paths that are up.
+    fn refresh_views(&mut self, now: Time) {
         self.views.clear();
-        self.views.extend(self.paths.iter().map(Path::view));
+        if let [path] = &*self.paths {
+            self.views.push(path.view());
+            return;
+        }
+        let up = self.paths.iter().filter(|path| !path.down);
+        self.views.extend(up.map(|path| PathView {
+            unanswered: path.ledger.unanswered(now),
+            ..path.view()
+        }));
     }
 
     /// A path's controller was called: its word may have changed.
@@ -257,32 +274,55 @@ impl Sender {
         if !self.settings.retransmit || self.lost.is_empty() {
             return;
         }
-        self.refresh_views();
+        self.refresh_views(now);
         for nth in (0..self.lost.len()).rev() {
             let packet = self.lost[nth].packet;
             let content = self.paths[at].ledger.lost_contents()[nth];
-            let Some(fragment) = packet.kind.fragment() else {
-                continue;
-            };
-            if now - content.captured > self.settings.latency_budget {
-                continue;
+            if !content.moved
+                && let Some(queued) = self.again(now, at, &packet, content)
+            {
+                self.schedule_again(now, queued);
             }
-            let queued = Queued {
-                kind: Kind::Retransmit(fragment),
-                payload: packet.size.saturating_sub(self.settings.framing.overhead),
-                size: packet.size,
-                captured: content.captured,
-                since: now,
-                refers: content.refers,
-                lost_on: Some(self.paths[at].id),
-            };
-            self.schedule(now, queued, true);
         }
     }
 
-    /// Asks the scheduler for a path. `self.views` must be fresh; it is kept so.
-    fn schedule(&mut self, now: Time, queued: Queued, urgent: bool) {
-        match self.scheduler.pick(now, &queued, &self.views) {
+    /// A packet to be sent again, where it is part of a frame not yet past saving.
+    fn again(&self, now: Time, at: usize, packet: &Sent, content: Content) -> Option<Queued> {
+        let fragment = packet.kind.fragment()?;
+        if now - content.captured > self.settings.latency_budget {
+            return None;
+        }
+        Some(Queued {
+            kind: Kind::Retransmit(fragment),
+            payload: packet.size.saturating_sub(self.settings.framing.overhead),
+            size: packet.size,
+            captured: content.captured,
+            since: now,
+            refers: content.refers,
+            lost_on: Some(self.paths[at].id),
+        })
+    }
+
+    /// Gives a new packet a path, or lets it wait behind those that do.
+    /// `self.views` must be fresh; it is kept so.
+    fn schedule(&mut self, now: Time, queued: Queued) {
+        let choice = self.scheduler.pick(now, &queued, &self.views);
+        if !self.follow(choice, queued, false) {
+            self.waiting.push_back(queued);
+        }
+    }
+
+    /// Gives a packet a path that goes in front of all others.
+    fn schedule_again(&mut self, now: Time, queued: Queued) {
+        let choice = self.scheduler.pick_again(now, &queued, &self.views);
+        if !self.follow(choice, queued, true) {
+            self.waiting.push_front(queued);
+        }
+    }
+
+    /// Does what the scheduler said; false where the packet has to wait.
+    fn follow(&mut self, choice: Choice, queued: Queued, urgent: bool) -> bool {
+        match choice {
             Choice::Send(id) => self.assign(id, queued, urgent),
             Choice::Copy(set) => {
                 for nth in 0..self.paths.len() {
@@ -292,34 +332,36 @@ impl Sender {
                     }
                 }
             }
-            Choice::Wait if urgent => self.waiting.push_front(queued),
-            Choice::Wait => self.waiting.push_back(queued),
+            Choice::Wait => return false,
         }
+        true
     }
 
     fn assign(&mut self, id: PathId, queued: Queued, urgent: bool) {
-        // A scheduler that names a path that is not there means the first.
-        let at = Some(usize::from(id.0)).filter(|at| *at < self.paths.len());
-        let at = at.unwrap_or(0);
-        let path = &mut self.paths[at];
+        // A scheduler that names a path that is not up means the first that is.
+        let seen = self.views.iter().position(|view| view.id == id);
+        let view = &mut self.views[seen.unwrap_or(0)];
+        let path = &mut self.paths[usize::from(view.id.0)];
         if urgent {
             path.queue.push_front(queued);
         } else {
             path.queue.push_back(queued);
         }
         path.set_backlog(path.backlog + queued.size);
-        self.views[at].state.backlog = path.backlog;
+        view.state.backlog = path.backlog;
     }
 
-    /// Asks again for packets that were told to wait.
+    /// Asks again for packets that were told to wait, until one has to.
     fn ask_again(&mut self, now: Time) {
         if self.waiting.is_empty() {
             return;
         }
-        self.refresh_views();
-        for _ in 0..self.waiting.len() {
-            if let Some(queued) = self.waiting.pop_front() {
-                self.schedule(now, queued, false);
+        self.refresh_views(now);
+        while let Some(queued) = self.waiting.pop_front() {
+            let choice = self.scheduler.pick(now, &queued, &self.views);
+            if !self.follow(choice, queued, false) {
+                self.waiting.push_front(queued);
+                return;
             }
         }
     }
@@ -336,7 +378,7 @@ impl Sender {
                 if self.running && due {
                     self.capture(now, log);
                 } else if video.next_ready().is_some_and(|ready| ready <= now) {
-                    self.refresh_views();
+                    self.refresh_views(now);
                 }
                 self.release(now, log);
             }
@@ -365,8 +407,8 @@ impl Sender {
                 refers: 0,
                 lost_on: None,
             };
-            self.refresh_views();
-            self.schedule(now, queued, false);
+            self.refresh_views(now);
+            self.schedule(now, queued);
         }
     }
 
@@ -398,7 +440,7 @@ impl Sender {
         log: &mut Log<'_>,
         act: impl FnOnce(&mut Video, Time, &Outlook<'_>, &mut Log<'_>),
     ) {
-        self.refresh_views();
+        self.refresh_views(now);
         let (backlog, oldest) = (self.backlog(), self.oldest(now));
         if let Application::Video(video) = &mut self.application {
             let outlook = Outlook {
@@ -440,7 +482,7 @@ impl Sender {
             for queued in
                 packetize::packets(frame.id, encoded.size, refers, frame.captured, now, framing)
             {
-                self.schedule(now, queued, false);
+                self.schedule(now, queued);
             }
             self.tell_heads(now);
         }
@@ -509,6 +551,14 @@ impl Sender {
         {
             return Some(full_packet(Kind::Bulk));
         }
+        if self.paths.len() > 1 && self.running && self.probe_due(at) <= now {
+            return Some(Queued {
+                payload: Bytes::ZERO,
+                size: framing.overhead,
+                ..full_packet(Kind::Filler)
+            });
+        }
+        let path = &mut self.paths[at];
         let floor_due = path.control.floor.is_some() && now >= path.pacer.floor_next();
         if probing || (floor_due && self.application.fills(now)) {
             return Some(full_packet(Kind::Filler));
@@ -532,6 +582,7 @@ impl Sender {
         let content = Content {
             captured: queued.captured,
             refers: queued.refers,
+            moved: false,
         };
         let sent = path.ledger.on_sent(now, queued.size, queued.kind, content);
         path.pacer
@@ -578,6 +629,7 @@ impl Sender {
             self.lost = lost;
             self.send_again(now, at);
         }
+        self.watch_silence(now, at, log);
         let path = &mut self.paths[at];
         if path
             .ledger
@@ -628,6 +680,9 @@ impl Endpoint for Sender {
             (&mut self.application, self.message.key_wanted)
         {
             video.on_key_wanted(beyond);
+        }
+        if !self.acked.is_empty() {
+            self.take_back(now, at, log);
         }
         let acked = std::mem::take(&mut self.acked);
         let lost = std::mem::take(&mut self.lost);
@@ -702,6 +757,9 @@ impl Endpoint for Sender {
             {
                 next = earlier(next, Some(at));
             }
+        }
+        if self.paths.len() > 1 {
+            next = earlier(next, self.next_watch());
         }
         next
     }

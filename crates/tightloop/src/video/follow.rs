@@ -164,6 +164,7 @@ mod tests {
             backlog: Bytes::ZERO,
             oldest: None,
             max_rate: None,
+            least_rate: Rate::ZERO,
             paths,
         }
     }

@@ -261,6 +261,7 @@ mod tests {
             backlog: Bytes::ZERO,
             oldest: None,
             max_rate: None,
+            least_rate: Rate::ZERO,
             paths: &[],
         };
         let frame = |id| Frame {

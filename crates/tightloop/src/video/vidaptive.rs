@@ -24,7 +24,8 @@
 //! - d_i: from frame i at the head of the queue until its last packet left;
 //!   n_i = d_i·CC-Rate_i/tr_i, the time it would have taken at α = 1
 //! - α = P / (the λ-quantile of n_i over the last D), at most 1
-//! - tr = α·CC-Rate, within the encoder's limits
+//! - tr = α·CC-Rate, within the encoder's limits: below the least rate at which it
+//!   can encode its pictures at all, n_i would say that α is too large, for ever
 //!
 //! CC-Rate_i is the one in force when frame i was encoded: with the rate of now
 //! α would fall as capacity rises. A rate that fell while a frame drained shows
@@ -281,6 +282,11 @@ impl Vidaptive {
         self.target = self.rate * alpha;
     }
 
+    /// The least that the encoder is asked for.
+    fn min(&self, view: &SenderView<'_>) -> Rate {
+        self.params.min.max(view.least_rate)
+    }
+
     /// The most the video can use now.
     fn max(&self, view: &SenderView<'_>) -> Rate {
         view.max_rate
@@ -316,7 +322,7 @@ impl RateControl for Vidaptive {
         self.look(now, view);
         let max = self.max(view);
         self.filler.on_capture(frame.captured, self.target, max);
-        self.target = self.target.max(self.params.min).min(max);
+        self.target = self.target.max(self.min(view)).min(max);
         if self.pause.on_capture(view.oldest) {
             Verdict::Skip
         } else {
@@ -363,7 +369,7 @@ impl RateControl for Vidaptive {
         let young = view.frame_interval * self.params.held;
         let held = held.filter(|frame| now - frame.captured <= young)?;
         self.look(now, view);
-        self.target = self.target.max(self.params.min).min(self.max(view));
+        self.target = self.target.max(self.min(view)).min(self.max(view));
         Some(self.order(held.id, view))
     }
 

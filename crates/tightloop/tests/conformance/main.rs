@@ -27,6 +27,16 @@ const VARIANTS: &[(&str, &str)] = &[
     ("copa", "variant = \"pantheon\"\nmode = \"auto\""),
     ("copa", "mode = \"auto\""),
     ("copa", "grow_when_app_limited = true"),
+    (
+        "bbr",
+        "pads = true\ntarget_gain = 1.0\nprobe_rtt_gain = 0.5",
+    ),
+    ("delay-bbr", "capped = false"),
+    (
+        "delay-bbr",
+        "pads = false\nalpha = 0.95\nstartup_gain = 2.885",
+    ),
+    ("reno", "byte_counting = false"),
     ("gcc", "loss = \"draft\""),
     ("gcc", "loss = \"balance\""),
     ("gcc", "periodic_probes = true\nmin = \"1 bit/s\""),

@@ -42,6 +42,8 @@ pub(crate) struct Summary {
     pub(crate) latency_p99: Option<f64>,
     /// Frames shown over frames captured, from 0 to 1.
     pub(crate) shown: Option<f64>,
+    /// Frames shown a second.
+    pub(crate) fps: Option<f64>,
     /// How often the picture froze.
     pub(crate) freezes: Option<u32>,
     /// Packets lost over packets sent, from 0 to 1.

@@ -24,6 +24,8 @@ pub(super) struct Path {
     /// Packets that may leave whatever the window and the pacer say.
     pub(super) probes: u32,
     pub(super) gauged: Time,
+    /// It has not answered for so long that others carry its packets.
+    pub(super) down: bool,
     /// The frame whose first packet was last seen in front.
     headed: Option<FrameId>,
 }
@@ -47,6 +49,7 @@ impl Path {
             backlog: Bytes::ZERO,
             probes: 0,
             gauged: Time::ZERO,
+            down: false,
             headed: None,
         }
     }
@@ -58,6 +61,7 @@ impl Path {
             control: self.control,
             state: *self.ledger.state(),
             next_send: self.pacer.next(),
+            unanswered: None,
         }
     }
 

@@ -148,6 +148,7 @@ impl Video {
             backlog: outlook.backlog,
             oldest: outlook.oldest,
             max_rate: self.source.max_rate(now),
+            least_rate: outlook.framing.wire_rate(self.encoder.least_rate()),
             paths: outlook.paths,
         }
     }

@@ -7,14 +7,17 @@
 //! The order.
 //!
 //! # Law
-//! `size = budget`, ready at once; a key frame where one is asked for, and first.
+//! `size = budget`, ready at once; a key frame where one is asked for, first, and
+//! then every so many frames.
 //!
 //! # Departures
 //! None. [SQP] evaluates with such an encoder: its target can change with every
 //! frame, and it never misses.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::{Encoded, Encoder, EncoderKind, Frame, Order, VideoStart};
-use crate::cc::SettingError;
+use crate::cc::{SettingError, written};
 use crate::units::{Bytes, Time};
 
 /// The entry in [`super::super::ENCODERS`].
@@ -22,19 +25,35 @@ pub const IDEAL: EncoderKind = EncoderKind {
     name: "ideal",
     summary: "every frame exactly as large as asked for, at once",
     cites: &["SQP"],
-    defaults: crate::settings::Params::new,
+    defaults: || written(&Params::default()),
     new: |start| Ok(Box::new(Ideal::new(start)?)),
 };
 
-/// An encoder without settings refuses any.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Params {}
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// A key frame at least every so many frames; zero for never. Ours: never,
+    /// as calls do.
+    pub key_every: u32,
+}
+
+#[expect(
+    clippy::derivable_impls,
+    reason = "defaults are written out, as everywhere"
+)]
+impl Default for Params {
+    fn default() -> Self {
+        Self { key_every: 0 }
+    }
+}
 
 /// The encoder.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Ideal {
-    running: bool,
+    params: Params,
+    /// Frames since the last key frame, that one included; none before the first.
+    since_key: u32,
 }
 
 impl Ideal {
@@ -42,20 +61,28 @@ impl Ideal {
     ///
     /// # Errors
     ///
-    /// Any setting.
+    /// Unknown keys.
     pub fn new(start: &VideoStart) -> Result<Self, SettingError> {
-        start.settings::<Params>()?;
-        Ok(Self::default())
+        Ok(Self {
+            params: start.settings()?,
+            since_key: 0,
+        })
     }
 }
 
 impl Encoder for Ideal {
     fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded {
-        let first = !std::mem::replace(&mut self.running, true);
+        let due = [0, self.params.key_every].contains(&self.since_key);
+        let key = order.key || due;
+        self.since_key = if key {
+            1
+        } else {
+            self.since_key.saturating_add(1)
+        };
         Encoded {
             frame: frame.id,
             size: order.budget.max(Bytes::new(1)),
-            key: order.key || first,
+            key,
             ready: now,
         }
     }
@@ -86,7 +113,28 @@ mod tests {
     }
 
     #[test]
-    fn any_setting_is_refused() {
+    fn key_frames_come_every_so_many_frames_since_the_last() {
+        let mut bench = Bench::new(IDEAL, toml::toml! { key_every = 3 }, 1);
+        let keys: Vec<bool> = (0..9)
+            .map(|nth| {
+                let order = Order {
+                    key: nth == 4,
+                    ..order(Rate::from_mbps(1))
+                };
+                bench.encode(order, false).key
+            })
+            .collect();
+        let expected = [0, 3, 4, 7];
+        assert!(
+            keys.iter()
+                .enumerate()
+                .all(|(at, key)| *key == expected.contains(&at)),
+            "{keys:?}"
+        );
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
         let start = VideoStart {
             params: toml::toml! { noise = 0.1 },
             ..VideoStart::plain()

@@ -47,6 +47,7 @@ fn capture(salsify: &mut Salsify, id: u32, in_flight: u64) -> Verdict {
         backlog: Bytes::ZERO,
         oldest: None,
         max_rate: None,
+        least_rate: Rate::ZERO,
         paths: &paths,
     };
     salsify.on_capture(now, &frame, &view)

@@ -46,6 +46,7 @@ fn view(paths: &[PathView]) -> SenderView<'_> {
         backlog: Bytes::ZERO,
         oldest: None,
         max_rate: None,
+        least_rate: Rate::ZERO,
         paths,
     }
 }
