@@ -37,6 +37,10 @@ const EVENTS: &[(&str, &str)] = &[
     ("acked", "the sender learnt that a packet had arrived"),
     ("lost", "the sender gave a packet up for lost"),
     (
+        "key wanted",
+        "the decoder waits for a frame newer than this that can be decoded alone",
+    ),
+    (
         "timeout",
         "no feedback came for so long that the sender may send a probe",
     ),
