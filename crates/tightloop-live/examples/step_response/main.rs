@@ -2,26 +2,31 @@
 //! 0.5 Mbit/s every five seconds, what its key frames cost, and how fast it is:
 //!
 //! ```sh
-//! cargo run --release -p tightloop-live --example step_response -- [SOURCE [SIZE [CODEC [CSV]]]]
+//! cargo run --release -p tightloop-live --example step_response -- [SOURCE [SIZE [CODEC|all [FILE]]]]
 //! ```
 //!
 //! Without a source it films `gen:gradients`, without a codec it asks all. The
-//! last word names a file for the size of every picture.
+//! last word names a file for the size of every picture: a table, or a drawing
+//! where its name ends in `.svg`.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
 use tightloop::units::{Bytes, Rate, Span, Time};
-use tightloop_live::codec::step::{Steps, reactions, step_response};
+use tightloop_live::codec::step::{StepSample, Steps, reactions, step_response};
 use tightloop_live::codec::{CODECS, CodecKind, CodecStart, PictureOrder};
 use tightloop_live::footage::{Footage, FootageSettings};
 use tightloop_live::picture::Picture;
+
+mod plot;
 
 const FPS: i64 = 30;
 
 /// A codec, one of its presets, and the encoder's start.
 type Preset = (&'static CodecKind, &'static str, CodecStart);
+/// A name, and the size of every picture.
+type Panels = Vec<(String, Vec<StepSample>)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -30,8 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .next()
         .unwrap_or_else(|| "1280x720".to_owned())
         .parse()?;
-    let only = words.next();
-    let csv = words.next();
+    let only = words.next().filter(|word| word != "all");
+    let file = words.next();
     let settings = FootageSettings {
         size: Some(size),
         fps: Some(30.0),
@@ -55,16 +60,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect();
     println!("{source}, {size}, {FPS} pictures a second");
-    let table = steps(&presets, &footage)?;
-    if let Some(path) = csv {
-        std::fs::write(path, table)?;
+    let (table, panels) = steps(&presets, &footage)?;
+    if let Some(path) = file {
+        let drawn = path.ends_with(".svg");
+        let text = if drawn {
+            plot::svg(&panels, interval)
+        } else {
+            table
+        };
+        std::fs::write(path, text)?;
     }
     key_frames(&presets, &footage)?;
     speed(&presets, &footage)
 }
 
 /// The reactions to a target that jumps; the size of every picture.
-fn steps(presets: &[Preset], footage: &Footage) -> Result<String, Box<dyn Error>> {
+fn steps(presets: &[Preset], footage: &Footage) -> Result<(String, Panels), Box<dyn Error>> {
+    let mut panels = Vec::new();
     let mut table = String::from("codec,preset,secs,asked_bps,bytes,key\n");
     println!("\ncodec/preset            to Mbit/s  reached s   peak  1st second  skipped");
     for (kind, preset, start) in presets {
@@ -83,7 +95,7 @@ fn steps(presets: &[Preset], footage: &Footage) -> Result<String, Box<dyn Error>
                 reaction.skipped,
             );
         }
-        for sample in samples {
+        for sample in &samples {
             let (secs, asked) = (sample.captured.secs_f64(), sample.asked.as_bps());
             let (bytes, key) = (sample.size.get(), sample.key);
             writeln!(
@@ -92,8 +104,9 @@ fn steps(presets: &[Preset], footage: &Footage) -> Result<String, Box<dyn Error>
                 kind.name
             )?;
         }
+        panels.push((format!("{} {preset}", kind.name), samples));
     }
-    Ok(table)
+    Ok((table, panels))
 }
 
 /// Key frames asked for every second: their size and that of those after them,
