@@ -76,6 +76,11 @@ pub(in super::super) fn prepare(command: &mut Command) {
             let mut none: libc::sigset_t = mem::zeroed();
             libc::sigemptyset(&mut none);
             checked(libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut()))?;
+            // A shell starts what runs in its background deaf to the keyboard; what
+            // is passed on to a command must reach it all the same.
+            for number in [libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(number, libc::SIG_DFL);
+            }
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGHUP, 0, 0, 0)).map(drop)
         });
     }
