@@ -1,6 +1,6 @@
 //! `tightloop compare`: several controllers, the same video, the same link.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -138,11 +138,10 @@ fn page(
 ) -> Result<String> {
     let folders: Vec<PathBuf> = outcomes.iter().map(|it| it.folder.clone()).collect();
     let mut page = report::compose::page(&folders)?;
-    page.title = format!(
-        "{} over {}",
-        calls.first().map_or("", Call::video),
-        plan.link
-    );
+    // A file by its name alone: where it is stands in the scenarios.
+    let video = Path::new(&plan.video);
+    let video = video.file_name().unwrap_or(video.as_os_str());
+    page.title = format!("{} over {}", video.to_string_lossy(), plan.link);
     page.subtitle = format!("{} controllers, {}", calls.len(), plan.duration());
     for (run, outcome) in page.runs.iter_mut().zip(outcomes) {
         run.name.clone_from(&outcome.name);
@@ -179,7 +178,7 @@ fn worst(outcomes: &[Outcome]) -> Option<usize> {
     (settled..frames).min_by(|a, b| sum(*a).total_cmp(&sum(*b)))
 }
 
-fn json_of(outcomes: &[Outcome], verdict: Option<&Verdict>, page: &std::path::Path) -> Json {
+fn json_of(outcomes: &[Outcome], verdict: Option<&Verdict>, page: &Path) -> Json {
     json!({
         "choice": verdict.map(|verdict| json!({
             "name": outcomes[verdict.winner].name,

@@ -28,7 +28,6 @@ use crate::studio::{Filmed, Studio};
 #[derive(Debug)]
 pub(super) struct Call {
     name: String,
-    video: String,
     flow: FlowId,
     scenario: Scenario,
     folder: PathBuf,
@@ -68,7 +67,6 @@ impl Call {
         let flow = FlowId(u32::try_from(plan.call).context("too many flows")?);
         Ok(Self {
             flow,
-            video: plan.video.clone(),
             scenario: plan.scenario(contender),
             folder: folder.join(contender.folder()),
             log,
@@ -83,10 +81,6 @@ impl Call {
 
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    pub(super) fn video(&self) -> &str {
-        &self.video
     }
 
     fn file(&self) -> Result<File> {

@@ -135,12 +135,15 @@ pub(super) fn choose(records: &[Record]) -> Option<Verdict> {
             value(winner)
         ),
     };
-    let late = timed().filter(|record| p95(record) > limit);
-    let late = late.max_by(|a, b| worth(a).total_cmp(&worth(b)));
-    let late = late.filter(|record| worth(record) > worth(winner) + measure.unseen);
+    // Of those too late, the first to be worth a thought.
+    let more =
+        |record: &&Record| p95(record) > limit && worth(record) > worth(winner) + measure.unseen;
+    let late = timed()
+        .filter(more)
+        .min_by(|a, b| p95(a).total_cmp(&p95(b)));
     let late = late.map_or(String::new(), |late| {
         format!(
-            "; {} has more picture ({}), {} late",
+            "; {} has more picture ({}) and takes {}",
             late.name,
             value(late),
             ms(late)
@@ -199,7 +202,7 @@ mod tests {
         assert!(why.contains("of the two that"), "{why}");
         assert!(why.contains("VMAF 70.0, then gcc with 50.0"), "{why}");
         assert!(
-            why.contains("cubic has more picture (90.0), 900 ms late"),
+            why.contains("cubic has more picture (90.0) and takes 900 ms"),
             "{why}"
         );
     }
