@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use matroska_demuxer::{DemuxError, Frame, MatroskaFile, Range, TrackType};
 
@@ -16,7 +17,8 @@ const SLACK: f64 = 1.0;
 
 /// Reads all pictures of the first track of video.
 pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
-    let mut file = MatroskaFile::open(BufReader::new(file)).map_err(|error| damaged(&error))?;
+    let file = guarded(|| MatroskaFile::open(BufReader::new(file)))?;
+    let mut file = file.map_err(|error| damaged(&error))?;
     let video = file
         .tracks()
         .iter()
@@ -68,10 +70,11 @@ pub(super) fn read(file: File, tell: &mut Told<'_>, sink: &mut Sink<'_>) -> Resu
     }
     let (mut frame, mut count, mut last) = (Frame::default(), 0, 0.0_f64);
     loop {
-        match file.next_frame(&mut frame) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => return Err(format!("{}, after {last:.1} s", damaged(&error))),
+        match guarded(|| file.next_frame(&mut frame)) {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => break,
+            Ok(Err(error)) => return Err(format!("{}, after {last:.1} s", damaged(&error))),
+            Err(absurd) => return Err(format!("{absurd}, after {last:.1} s")),
         }
         let nanos = i64::try_from(u128::from(frame.timestamp) * u128::from(scale));
         let nanos = nanos.unwrap_or(i64::MAX);
@@ -103,6 +106,13 @@ fn video_interval<R: std::io::Read + std::io::Seek>(
     let mut tracks = file.tracks().iter();
     let track = tracks.find(|track| track.track_number().get() == number)?;
     Some(track.default_duration()?.get() as f64 / 1e9)
+}
+
+/// Runs the demuxer, whose sums overflow on some damaged files: negating the least
+/// of all timestamps is one. What it was reading is not used after that.
+fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| "is damaged: a number in it is absurd".to_owned())
 }
 
 fn damaged(error: &DemuxError) -> String {
