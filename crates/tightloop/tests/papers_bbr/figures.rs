@@ -1,8 +1,8 @@
 //! Every figure of Delay-BBR's paper that has one path, five seeds each:
 //! `cargo test --release -p tightloop --test papers_bbr -- --ignored --nocapture`.
 
+use super::bands::median;
 use super::bottleneck::{CASES, Flow, LENGTH, Sends, Shared, three};
-use super::trial::median;
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 

@@ -3,15 +3,18 @@
 
 #![allow(clippy::disallowed_macros)] // Tables are for who asks for them: `--nocapture`.
 
+#[path = "../bands/mod.rs"]
+mod bands;
 mod bottleneck;
 mod figures;
 mod trial;
 
 use std::ops::RangeInclusive;
 
+use bands::median;
 use bottleneck::{CASES, LENGTH, Sends, Shared, three};
 use tightloop::units::Span;
-use trial::{Run, median};
+use trial::Run;
 
 /// Runs begin at seven different moments of the link's timetable.
 const STARTS: RangeInclusive<u64> = 1..=7;

@@ -109,9 +109,3 @@ impl Run {
         tenths.skip(1).find(|after| drained(after)).unwrap_or(30.0)
     }
 }
-
-/// The median of some numbers.
-pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
-}

@@ -7,19 +7,13 @@
 
 #![allow(clippy::disallowed_macros)] // People read the numbers with --nocapture.
 
+use bands::between;
 use tightloop::units::{Rate, Span, count, float};
 use trial::{CRUISE, DRAIN, PROBE_RTT, STARTUP, Trial, UP};
 
+#[path = "../bands/mod.rs"]
+mod bands;
 mod trial;
-
-#[track_caller]
-fn between(what: &str, value: f64, low: f64, high: f64) {
-    println!("  {what}: {value:.4} ({low:.4} to {high:.4})");
-    assert!(
-        (low..=high).contains(&value),
-        "{what} is {value:.4}, not within {low:.4} and {high:.4}"
-    );
-}
 
 /// In Mbit/s. [SQP] §6 has this link.
 const LINK: f64 = 20.0;

@@ -7,22 +7,16 @@
 
 #![allow(clippy::disallowed_macros)] // People read the numbers with --nocapture.
 
+use bands::between;
 use tightloop::units::{count, float};
 use trial::{Seen, video};
 
 mod arrivals;
+#[path = "../bands/mod.rs"]
+mod bands;
 mod calls;
 mod route;
 mod trial;
-
-#[track_caller]
-fn between(what: &str, value: f64, low: f64, high: f64) {
-    println!("  {what}: {value:.4} ({low:.4} to {high:.4})");
-    assert!(
-        (low..=high).contains(&value),
-        "{what} is {value:.4}, not within {low:.4} and {high:.4}"
-    );
-}
 
 #[test]
 fn the_target_follows_the_capacity() {

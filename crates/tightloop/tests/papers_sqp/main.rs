@@ -14,8 +14,11 @@ use tightloop::traffic::{Cbr, TrafficSettings};
 use tightloop::units::{Rate, Span, Time};
 use tightloop::video::source::{Cap, Phase};
 
+use bands::between;
 use trial::{Seen, alone, mbps, millis, secs};
 
+#[path = "../bands/mod.rs"]
+mod bands;
 mod trial;
 
 const PAPER: Multipliers = Multipliers::PAPER;
@@ -23,15 +26,6 @@ const PAPER: Multipliers = Multipliers::PAPER;
 const LINK: f64 = 20.0;
 /// [SQP] Fig. 1.
 const DOWN_AND_UP: [(u64, f64); 3] = [(0, 20.0), (40, 5.0), (60, 20.0)];
-
-#[track_caller]
-fn between(what: &str, value: f64, low: f64, high: f64) {
-    println!("  {what}: {value:.4} ({low:.4} to {high:.4})");
-    assert!(
-        (low..=high).contains(&value),
-        "{what} is {value:.4}, not within {low:.4} and {high:.4}"
-    );
-}
 
 // --- one flow ---------------------------------------------------------------
 

@@ -9,18 +9,12 @@
 use tightloop::units::{Rate, Span};
 use tightloop::video::vidaptive::share::quantile;
 
-use trial::{Seen, Trial, backlogged, mean, median, steps, video};
+use bands::{between, median};
+use trial::{Seen, Trial, backlogged, mean, steps, video};
 
+#[path = "../bands/mod.rs"]
+mod bands;
 mod trial;
-
-#[track_caller]
-fn between(what: &str, value: f64, low: f64, high: f64) {
-    println!("  {what}: {value:.4} ({low:.4} to {high:.4})");
-    assert!(
-        (low..=high).contains(&value),
-        "{what} is {value:.4}, not within {low:.4} and {high:.4}"
-    );
-}
 
 fn copa(delta: f64) -> String {
     format!("name = \"copa\", delta = {delta:?}")
@@ -242,11 +236,7 @@ fn variable(cc: &str, encoder: &str, seed: u64) -> [f64; 3] {
 /// The medians over five seeds: how a frame clock meets the rate's jumps differs.
 fn median_variable(cc: &str, encoder: &str) -> [f64; 3] {
     let seeds: Vec<_> = (1..=5).map(|seed| variable(cc, encoder, seed)).collect();
-    [0, 1, 2].map(|part| {
-        let mut values: Vec<f64> = seeds.iter().map(|values| values[part]).collect();
-        values.sort_by(f64::total_cmp);
-        quantile(&values, 0.5).expect("five")
-    })
+    [0, 1, 2].map(|part| median(seeds.iter().map(|values| values[part]).collect()))
 }
 
 #[test]

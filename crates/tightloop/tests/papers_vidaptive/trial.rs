@@ -175,8 +175,3 @@ impl Seen {
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / float(count(values.len()))
 }
-
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
