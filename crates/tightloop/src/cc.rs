@@ -10,12 +10,14 @@
 use std::fmt;
 
 use dyn_clone::DynClone;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use crate::event::Control;
 use crate::event::{Ecn, Fragment, Kind, LostBy};
 use crate::rng::Stream;
-pub use crate::settings::{Params, SettingError, over, settings, written};
+use crate::settings::over;
+pub use crate::settings::{Params, SettingError, settings, written};
 use crate::units::{Bytes, Rate, RemoteTime, Span, Time};
 
 pub mod bbr;
@@ -321,6 +323,16 @@ impl Start {
             frame_interval: Some(Span::from_secs(1) / 60),
             max_rate: None,
             rng: Stream::named(0, "plain"),
+        }
+    }
+
+    /// The same with `defaults` where the settings say nothing: for entries that
+    /// are another one with settings of their own.
+    #[must_use]
+    pub fn over<S: Serialize>(&self, defaults: &S) -> Self {
+        Self {
+            params: over(defaults, &self.params),
+            ..self.clone()
         }
     }
 

@@ -7,12 +7,14 @@
 use std::fmt;
 
 use dyn_clone::DynClone;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cc::{Control, Feedback, Params, PathState, SettingError, settings};
 use crate::event::{FrameId, PathId};
 use crate::paths::PathView;
 use crate::rng::Stream;
+use crate::settings::over;
 use crate::units::{Bytes, Rate, Span, Time};
 
 pub mod follow;
@@ -157,6 +159,26 @@ pub struct SenderView<'a> {
     pub paths: &'a [PathView],
 }
 
+#[cfg(test)]
+impl<'a> SenderView<'a> {
+    /// A sender with nothing to send, and an application and encoder without limits.
+    pub(crate) const fn idle(
+        frame_interval: Span,
+        framing: Framing,
+        paths: &'a [PathView],
+    ) -> Self {
+        Self {
+            frame_interval,
+            framing,
+            backlog: Bytes::ZERO,
+            oldest: None,
+            max_rate: None,
+            least_rate: Rate::ZERO,
+            paths,
+        }
+    }
+}
+
 /// What to do with a captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -248,6 +270,16 @@ impl VideoStart {
             params: Params::new(),
             frame_interval: Span::from_secs(1) / 60,
             rng: Stream::named(0, "plain"),
+        }
+    }
+
+    /// The same with `defaults` where the settings say nothing: for entries that
+    /// are another one with settings of their own.
+    #[must_use]
+    pub fn over<S: Serialize>(&self, defaults: &S) -> Self {
+        Self {
+            params: over(defaults, &self.params),
+            ..self.clone()
         }
     }
 

@@ -158,15 +158,7 @@ mod tests {
     }
 
     fn view(paths: &[PathView]) -> SenderView<'_> {
-        SenderView {
-            frame_interval: INTERVAL,
-            framing: FRAMING,
-            backlog: Bytes::ZERO,
-            oldest: None,
-            max_rate: None,
-            least_rate: Rate::ZERO,
-            paths,
-        }
+        SenderView::idle(INTERVAL, FRAMING, paths)
     }
 
     fn verdict(follow: &mut Follow, view: &SenderView<'_>) -> Verdict {

@@ -252,18 +252,11 @@ mod tests {
     #[test]
     fn the_limit_over_the_latency_at_full_rate_is_the_share() {
         let mut optimizer = LatencyOptimizer::new(&VideoStart::plain()).expect("good settings");
-        let view = SenderView {
-            frame_interval: Span::from_millis(33),
-            framing: Framing {
-                mtu: Bytes::new(1500),
-                overhead: Bytes::new(60),
-            },
-            backlog: Bytes::ZERO,
-            oldest: None,
-            max_rate: None,
-            least_rate: Rate::ZERO,
-            paths: &[],
+        let framing = Framing {
+            mtu: Bytes::new(1500),
+            overhead: Bytes::new(60),
         };
+        let view = SenderView::idle(Span::from_millis(33), framing, &[]);
         let frame = |id| Frame {
             id: FrameId(id),
             captured: ms(1_000),

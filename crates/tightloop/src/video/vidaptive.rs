@@ -52,7 +52,7 @@ use self::filler::Filler;
 use self::pause::Pause;
 use self::share::{Rule, Share};
 use super::{Encoded, Frame, Order, RateControl, RateControlKind, SenderView, Verdict, VideoStart};
-use crate::cc::{Control, PathState, SettingError, over, written};
+use crate::cc::{Control, PathState, SettingError, written};
 use crate::event::FrameId;
 use crate::units::{Bytes, Rate, Span, Time, float};
 
@@ -184,12 +184,7 @@ fn without_share() -> Params {
 }
 
 fn ablation(start: &VideoStart, defaults: &Params) -> Result<Box<dyn RateControl>, SettingError> {
-    let params = over(defaults, &start.params);
-    let start = VideoStart {
-        params,
-        ..start.clone()
-    };
-    Ok(Box::new(Vidaptive::new(&start)?))
+    Ok(Box::new(Vidaptive::new(&start.over(defaults))?))
 }
 
 impl Params {

@@ -18,7 +18,7 @@
 //! - None of its many experiments.
 
 use super::{Bbr, Params, RecoveryEnd};
-use crate::cc::{Algorithm, Start, over, written};
+use crate::cc::{Algorithm, written};
 use crate::units::{Bytes, Span};
 
 /// The entry in [`crate::cc::ALGORITHMS`].
@@ -27,14 +27,7 @@ pub const BBR_QUIC: Algorithm = Algorithm {
     summary: "BBR v1 as in Chromium's QUIC: no pacing margin, longer recovery",
     cites: &["BBRv1", "QuicBBR"],
     defaults: || written(&params()),
-    new: |start| {
-        let params = over(&params(), &start.params);
-        let start = Start {
-            params,
-            ..start.clone()
-        };
-        Ok(Box::new(Bbr::new(&start)?))
-    },
+    new: |start| Ok(Box::new(Bbr::new(&start.over(&params()))?)),
     reporter: None,
 };
 

@@ -19,7 +19,7 @@
 //!   BDP as an experiment; [Razor], which [DelayBBR] ran, has it on.
 
 use super::{Bbr, Params, RecoveryEnd, quic};
-use crate::cc::{Algorithm, Start, over, written};
+use crate::cc::{Algorithm, written};
 use crate::units::Span;
 
 /// The entry in [`crate::cc::ALGORITHMS`].
@@ -28,14 +28,7 @@ pub const BBR_WEBRTC: Algorithm = Algorithm {
     summary: "BBR v1 as it was in WebRTC: sets the encoder's target, pads while it probes",
     cites: &["BBRv1", "WebRTC-BBR", "Razor", "DelayBBR"],
     defaults: || written(&params()),
-    new: |start| {
-        let params = over(&params(), &start.params);
-        let start = Start {
-            params,
-            ..start.clone()
-        };
-        Ok(Box::new(Bbr::new(&start)?))
-    },
+    new: |start| Ok(Box::new(Bbr::new(&start.over(&params()))?)),
     reporter: None,
 };
 

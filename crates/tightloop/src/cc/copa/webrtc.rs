@@ -19,7 +19,7 @@
 //! The size of the cap is not published; see `max_window`.
 
 use super::{Copa, Params};
-use crate::cc::{Algorithm, Start, over, written};
+use crate::cc::{Algorithm, written};
 use crate::units::Bytes;
 
 /// The entry in [`crate::cc::ALGORITHMS`].
@@ -28,14 +28,7 @@ pub const COPA_WEBRTC: Algorithm = Algorithm {
     summary: "Copa whose unused window grows to its cap, as when put into WebRTC unchanged",
     cites: &["Copa", "Vidaptive", "RFC9002"],
     defaults: || written(&params()),
-    new: |start| {
-        let params = over(&params(), &start.params);
-        let start = Start {
-            params,
-            ..start.clone()
-        };
-        Ok(Box::new(Copa::new(&start)?))
-    },
+    new: |start| Ok(Box::new(Copa::new(&start.over(&params()))?)),
     reporter: None,
 };
 

@@ -41,15 +41,7 @@ fn capture(salsify: &mut Salsify, id: u32, in_flight: u64) -> Verdict {
         scene_cut: false,
     };
     let paths = [path(in_flight)];
-    let view = SenderView {
-        frame_interval: INTERVAL,
-        framing: FRAMING,
-        backlog: Bytes::ZERO,
-        oldest: None,
-        max_rate: None,
-        least_rate: Rate::ZERO,
-        paths: &paths,
-    };
+    let view = SenderView::idle(INTERVAL, FRAMING, &paths);
     salsify.on_capture(now, &frame, &view)
 }
 

@@ -40,15 +40,7 @@ fn path(kilobytes: u64) -> PathView {
 }
 
 fn view(paths: &[PathView]) -> SenderView<'_> {
-    SenderView {
-        frame_interval: INTERVAL,
-        framing: FRAMING,
-        backlog: Bytes::ZERO,
-        oldest: None,
-        max_rate: None,
-        least_rate: Rate::ZERO,
-        paths,
-    }
+    SenderView::idle(INTERVAL, FRAMING, paths)
 }
 
 fn frame(id: u32, captured: Time) -> Frame {
