@@ -76,7 +76,7 @@ impl Default for Settings {
 pub struct Vmaf {
     size: Size,
     every: NonZeroU32,
-    library: Library,
+    scorer: Library,
     frames: u32,
 }
 
@@ -91,7 +91,7 @@ impl Vmaf {
         Ok(Self {
             size,
             every: settings.every,
-            library: Library::open(settings.model, settings.every)?,
+            scorer: Library::open(settings.model, settings.every)?,
             frames: 0,
         })
     }
@@ -104,7 +104,7 @@ impl Vmaf {
     pub fn push(&mut self, source: &Picture, shown: &Picture) -> Result<(), Error> {
         of_size(source, self.size)?;
         of_size(shown, self.size)?;
-        self.library.read(source, shown, self.frames)?;
+        self.scorer.read(source, shown, self.frames)?;
         self.frames += 1;
         Ok(())
     }
@@ -118,10 +118,10 @@ impl Vmaf {
         if self.frames == 0 {
             return Ok(Vec::new());
         }
-        self.library.flush()?;
+        self.scorer.flush()?;
         (0..self.frames)
             .step_by(tightloop::units::index(self.every.get().into()))
-            .map(|frame| self.library.score(frame))
+            .map(|frame| self.scorer.score(frame))
             .collect()
     }
 }
