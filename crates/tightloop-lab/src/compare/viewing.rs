@@ -42,8 +42,8 @@ impl<'a> Viewing<'a> {
         })
     }
 
-    /// What should have been on the screen for a captured frame, and what was.
-    fn frame(&mut self, frame: FrameId, captured: Time) -> Result<(&Picture, &Picture)> {
+    /// Goes on until a captured frame: what was decoded by then is decoded.
+    fn advance(&mut self, frame: FrameId) {
         if self.screen.shown.contains(&frame) {
             while let Some(take) = self.takes.get(self.next) {
                 if take.frame > frame {
@@ -57,6 +57,11 @@ impl<'a> Viewing<'a> {
                 self.next += 1;
             }
         }
+    }
+
+    /// What should have been on the screen for a captured frame, and what was.
+    fn frame(&mut self, frame: FrameId, captured: Time) -> Result<(&Picture, &Picture)> {
+        self.advance(frame);
         let number = self.filmed.footage.number_at(captured.since_epoch());
         self.filmed.footage.picture(number, &mut self.source)?;
         let shown = self.replay.shown().unwrap_or(&self.black);
@@ -88,8 +93,8 @@ pub(super) fn measure(
 /// The pictures of one frame: what should have been on the screen, and what was.
 pub(super) fn still(screen: &Screen, filmed: &Filmed, place: usize) -> Result<(Picture, Picture)> {
     let mut viewing = Viewing::new(screen, filmed)?;
-    for &(frame, captured) in screen.captured.iter().take(place) {
-        viewing.frame(frame, captured)?;
+    for &(frame, _) in screen.captured.iter().take(place) {
+        viewing.advance(frame);
     }
     let (frame, captured) = *screen.captured.get(place).context("no such frame")?;
     let (source, shown) = viewing.frame(frame, captured)?;
