@@ -152,7 +152,7 @@ fn page(
             .filter(|flow| !flow.part)
             .nth(plan.call)
         {
-            outcome.describe(&mut flow.summary);
+            flow.summary = outcome.summary();
         }
     }
     if let Some(verdict) = verdict {

@@ -36,3 +36,13 @@ pub(crate) fn rate(rate: Rate) -> String {
 pub(crate) fn span(span: Span) -> String {
     Value::Span(span).to_string()
 }
+
+/// A name as that of a file: without characters that a file system or a shell
+/// minds.
+pub(crate) fn file_name(name: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_.=+".contains(letter);
+    let letters = name.chars();
+    letters
+        .map(|letter| if plain(letter) { letter } else { '-' })
+        .collect()
+}

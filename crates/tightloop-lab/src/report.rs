@@ -11,7 +11,7 @@ use crate::store::REPORT;
 
 pub(crate) mod compose;
 pub(crate) mod figure;
-mod flows;
+pub(crate) mod flows;
 mod gather;
 mod gauges;
 mod links;

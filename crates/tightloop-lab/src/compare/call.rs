@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tightloop::analysis::{FlowReport, LinkReport, Report, Window};
 use tightloop::event::FlowId;
 use tightloop::scenario::Scenario;
-use tightloop::units::Span;
+use tightloop::units::Rate;
 use tightloop_live::footage::Progress;
 use tightloop_live::quality::{Measured, Summary as Quality};
 use tightloop_live::stills;
@@ -20,6 +20,7 @@ use super::verdict::Record;
 use super::viewing;
 use crate::args::CompareArgs;
 use crate::file::File;
+use crate::report::flows::flow_summary;
 use crate::report::page::{Still, Summary};
 use crate::run::{self, Job, quoted};
 use crate::studio::{Filmed, Studio};
@@ -179,41 +180,19 @@ impl Outcome {
         }
     }
 
-    /// The call's row.
+    /// The call's row: what every report has of a flow, and what only a
+    /// comparison knows.
     pub(super) fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
-        self.describe(&mut summary);
-        summary
-    }
-
-    /// Adds what only a comparison knows to a flow's row.
-    pub(super) fn describe(&self, summary: &mut Summary) {
-        let frames = self.flow.frames.as_ref();
-        let latency = frames.and_then(|frames| frames.latency);
-        let ms = |of: fn(&tightloop::analysis::Spread<Span>) -> Span| {
-            latency.as_ref().map(|it| of(it).millis_f64())
-        };
-        let capacity = self.link.as_ref().and_then(|link| link.capacity);
-        *summary = Summary {
-            throughput: Some(self.flow.throughput.mbps_f64()),
-            utilisation: capacity.map(|capacity| self.flow.throughput.ratio(capacity)),
-            bitrate: frames.map(|frames| frames.bitrate.mbps_f64()),
-            filler: self.flow.filler,
-            latency_mean: ms(|it| it.mean),
-            latency_p50: ms(|it| it.p50),
-            latency_p95: ms(|it| it.p95),
-            latency_p99: ms(|it| it.p99),
-            shown: frames
-                .filter(|frames| frames.captured > 0)
-                .map(|frames| frames.shown as f64 / frames.captured as f64),
-            fps: frames.map(|frames| frames.fps),
-            freezes: frames.map(|frames| u32::try_from(frames.freezes).unwrap_or(u32::MAX)),
-            ssim_db: self.quality().and_then(|quality| quality.ssim_db),
-            psnr: self.quality().and_then(|quality| quality.psnr_y),
-            vmaf: self.quality().and_then(|quality| Some(quality.vmaf?.mean)),
-            spike: self.link.as_ref().and_then(|link| link.over_unavoidable),
-            ..*summary
-        };
+        let link = self.link.as_ref();
+        let capacity = link.and_then(|link| link.capacity);
+        let quality = self.quality();
+        Summary {
+            ssim_db: quality.and_then(|quality| quality.ssim_db),
+            psnr: quality.and_then(|quality| quality.psnr_y),
+            vmaf: quality.and_then(|quality| Some(quality.vmaf?.mean)),
+            spike: link.and_then(|link| link.over_unavoidable),
+            ..flow_summary(&self.flow, capacity.map(Rate::mbps_f64))
+        }
     }
 
     /// What the viewer saw at one moment, beside what should have been seen.

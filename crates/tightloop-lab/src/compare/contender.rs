@@ -5,6 +5,8 @@ use tightloop::cc::ALGORITHMS;
 use tightloop::scenario::{Named, unknown_name};
 use tightloop::video::RATE_CONTROLS;
 
+use crate::out;
+
 /// Who is compared where nobody says.
 pub(crate) const USUAL: &str = "sqp,gcc,copa,cubic,vidaptive+copa";
 
@@ -77,13 +79,9 @@ fn named(text: &str) -> Result<Named> {
 }
 
 impl Contender {
-    /// Its folder: no character that a file system or a shell minds.
+    /// Its folder.
     pub(super) fn folder(&self) -> String {
-        let plain = |letter: char| letter.is_alphanumeric() || "-_.=+".contains(letter);
-        let letters = self.name.chars();
-        letters
-            .map(|letter| if plain(letter) { letter } else { '-' })
-            .collect()
+        out::file_name(&self.name)
     }
 }
 

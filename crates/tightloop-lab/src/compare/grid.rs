@@ -81,7 +81,7 @@ fn short(name: &str) -> String {
     let name = path
         .file_name()
         .map_or(name.into(), |name| name.to_string_lossy());
-    name.replace([':', ' ', '/'], "-")
+    out::file_name(&name)
 }
 
 fn of(cells: &[Cell], contender: usize) -> impl Iterator<Item = &Cell> {

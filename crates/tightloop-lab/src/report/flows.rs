@@ -128,7 +128,8 @@ fn rate(curve: &Curve, flow: &FlowSettings) -> Series {
     series
 }
 
-fn flow_summary(report: &FlowReport, capacity: Option<f64>) -> Summary {
+/// A flow's row, where its links could carry `capacity` Mbit/s.
+pub(crate) fn flow_summary(report: &FlowReport, capacity: Option<f64>) -> Summary {
     let throughput = report.throughput.mbps_f64();
     let frames = report.frames.as_ref();
     let latency = frames.and_then(|frames| frames.latency);
@@ -147,6 +148,7 @@ fn flow_summary(report: &FlowReport, capacity: Option<f64>) -> Summary {
         shown: frames
             .filter(|frames| frames.captured > 0)
             .map(|frames| frames.shown as f64 / frames.captured as f64),
+        fps: frames.map(|frames| frames.fps),
         freezes: frames.map(|frames| u32::try_from(frames.freezes).unwrap_or(u32::MAX)),
         loss: report.loss,
         bitrate: frames.map(|frames| frames.bitrate.mbps_f64()),
