@@ -69,20 +69,14 @@ fn alone(bytes: &[u8]) {
     }
 }
 
-/// A datagram under way.
-struct Datagram {
-    bytes: Buffer,
-    sent: Transmit,
-}
-
 struct Call {
     now: Time,
     sender: Sender,
     receiver: Receiver,
     /// From the sender.
-    data: Vec<Datagram>,
+    data: Vec<Transmit>,
     /// From the receiver.
-    feedback: Vec<Datagram>,
+    feedback: Vec<Transmit>,
 }
 
 impl Call {
@@ -232,17 +226,17 @@ impl Call {
         } else {
             &mut self.feedback
         };
-        let Some(Datagram { bytes, sent }) = queue.pop() else {
+        let Some(sent) = queue.pop() else {
             return false;
         };
-        self.receive(data, sent.id.path, &bytes, sent.payload);
+        self.receive(data, sent.id.path, &sent.bytes, sent.payload);
         if !take {
             let queue = if data {
                 &mut self.data
             } else {
                 &mut self.feedback
             };
-            queue.push(Datagram { bytes, sent });
+            queue.push(sent);
         }
         true
     }
@@ -266,16 +260,16 @@ impl Call {
     /// Wakes both, and takes out what they have to send.
     fn settle(&mut self) {
         let log = &mut Log::off();
-        let ends: [(&mut dyn Endpoint, &mut Vec<Datagram>); 2] = [
+        let ends: [(&mut dyn Endpoint, &mut Vec<Transmit>); 2] = [
             (&mut self.sender, &mut self.data),
             (&mut self.receiver, &mut self.feedback),
         ];
         for (end, queue) in ends {
             for round in 0.. {
                 assert!(round < STUCK, "it never stops at {:?}", self.now);
-                let mut bytes = Buffer::new();
-                if let Some(sent) = end.transmit(self.now, &mut bytes, log) {
-                    queue.push(Datagram { bytes, sent });
+                let mut sent = Transmit::default();
+                if end.transmit(self.now, &mut sent, log) {
+                    queue.push(sent);
                 } else if end.next_wake().is_some_and(|due| due <= self.now) {
                     end.wake(self.now, log);
                 } else {

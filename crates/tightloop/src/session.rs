@@ -35,15 +35,17 @@ pub struct Received<'a> {
     pub arrived: Time,
 }
 
-/// A datagram to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A datagram to send, written by [`Endpoint::transmit`]. Its room is used again.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Transmit {
     /// Its name.
     pub id: PacketId,
     /// Its size in IP bytes, headers included.
     pub size: Bytes,
-    /// Payload bytes behind the header in the buffer.
+    /// Payload bytes behind `bytes`.
     pub payload: Bytes,
+    /// Header or feedback bytes.
+    pub bytes: Buffer,
     /// The ECN field to set.
     pub ecn: Ecn,
     /// Another datagram may leave at once. Where this is false the caller need
@@ -71,9 +73,9 @@ pub trait Endpoint: fmt::Debug + Send {
     /// The time told by [`Endpoint::next_wake`] has come.
     fn wake(&mut self, now: Time, log: &mut Log<'_>);
 
-    /// The next datagram that may leave now, its header written to `buffer`
-    /// (which is cleared first); `None` when there is none.
-    fn transmit(&mut self, now: Time, buffer: &mut Buffer, log: &mut Log<'_>) -> Option<Transmit>;
+    /// Writes the next datagram that may leave now over `out`. False when there
+    /// is none; what `out` holds is unspecified then.
+    fn transmit(&mut self, now: Time, out: &mut Transmit, log: &mut Log<'_>) -> bool;
 
     /// When to call [`Endpoint::wake`] next.
     fn next_wake(&self) -> Option<Time>;

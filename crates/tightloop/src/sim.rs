@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::event::{Direction, Ecn, Event, FlowId, LinkId, Log, PacketId, PathId};
 use crate::link::{Link, Packet};
 use crate::session::receiver::Clock;
-use crate::session::{Buffer, Endpoint, Received};
+use crate::session::{Endpoint, Received, Transmit};
 use crate::units::{Bytes, Time, index};
 
 pub mod engine;
@@ -20,34 +20,30 @@ pub mod late;
 
 use engine::Engine;
 
-/// A datagram on its way through the network. It is 64 bytes, one cache line,
-/// and has one allocation, which is used again when it has arrived.
-#[derive(Clone, Debug)]
+/// A datagram on its way through the network. Links pass it on by its box, which
+/// is used again when it has arrived.
+#[derive(Clone, Debug, Default)]
 pub struct Datagram {
-    id: PacketId,
-    size: Bytes,
-    payload: Bytes,
-    bytes: Buffer,
+    sent: Transmit,
     route: u32,
     hop: u8,
-    ecn: Ecn,
 }
 
-impl Packet for Datagram {
+impl Packet for Box<Datagram> {
     fn size(&self) -> Bytes {
-        self.size
+        self.sent.size
     }
 
     fn id(&self) -> PacketId {
-        self.id
+        self.sent.id
     }
 
     fn ecn(&self) -> Ecn {
-        self.ecn
+        self.sent.ecn
     }
 
     fn mark_ce(&mut self) {
-        self.ecn = Ecn::Ce;
+        self.sent.ecn = Ecn::Ce;
     }
 }
 
@@ -74,17 +70,17 @@ struct Host {
 #[derive(Debug)]
 pub struct World {
     now: Time,
-    links: Vec<Link<Datagram>>,
+    links: Vec<Link<Box<Datagram>>>,
     hosts: Vec<Host>,
     routes: Vec<Route>,
     clocks: Vec<(FlowId, Clock)>,
     engine: Engine,
     started: bool,
     watched: bool,
-    /// Buffers of datagrams that have arrived, used again.
-    spare: Vec<Buffer>,
-    /// The buffer that the next datagram is written to.
-    next: Buffer,
+    /// Datagrams that have arrived, used again.
+    spare: Vec<Box<Datagram>>,
+    /// The one that is written next.
+    next: Box<Datagram>,
     packets: u64,
     malformed: u64,
 }
@@ -128,14 +124,14 @@ impl World {
             started: false,
             watched: false,
             spare: Vec::new(),
-            next: Buffer::new(),
+            next: Box::default(),
             packets: 0,
             malformed: 0,
         }
     }
 
     /// Adds a link. Its id must be the number of links before it.
-    pub fn add_link(&mut self, link: Link<Datagram>) -> LinkId {
+    pub fn add_link(&mut self, link: Link<Box<Datagram>>) -> LinkId {
         self.links.push(link);
         LinkId(u32::try_from(self.links.len() - 1).unwrap_or(u32::MAX))
     }
@@ -189,7 +185,7 @@ impl World {
 
     /// A link, to look at or to change while the world stands still. Follow a
     /// change by [`World::touch_link`].
-    pub fn link_mut(&mut self, link: LinkId) -> Option<&mut Link<Datagram>> {
+    pub fn link_mut(&mut self, link: LinkId) -> Option<&mut Link<Box<Datagram>>> {
         self.links.get_mut(index(u64::from(link.0)))
     }
 
@@ -232,7 +228,7 @@ impl World {
             started: self.started,
             watched: self.watched,
             spare: Vec::new(),
-            next: Buffer::new(),
+            next: Box::default(),
             packets: self.packets,
             malformed: self.malformed,
         })
@@ -316,29 +312,29 @@ impl World {
     }
 
     /// A datagram is at the end of a hop: on to the next, or to its host.
-    fn carry(&mut self, datagram: Datagram, log: &mut Log<'_>) {
+    fn carry(&mut self, datagram: Box<Datagram>, log: &mut Log<'_>) {
         let route = &self.routes[index(u64::from(datagram.route))];
         if usize::from(datagram.hop) < route.links.len() {
             return self.forward(datagram, log);
         }
         let (to, path) = (route.to, route.path);
-        self.packets += u64::from(datagram.id.direction == Direction::Data);
+        self.packets += u64::from(datagram.sent.id.direction == Direction::Data);
         let received = Received {
-            bytes: &datagram.bytes,
-            payload: datagram.payload,
-            ecn: datagram.ecn,
+            bytes: &datagram.sent.bytes,
+            payload: datagram.sent.payload,
+            ecn: datagram.sent.ecn,
             arrived: self.now,
         };
         let endpoint = &mut *self.hosts[to].endpoint;
         let read = endpoint.receive(self.now, path, received, log);
         self.malformed += u64::from(read.is_err());
-        self.spare.push(datagram.bytes);
+        self.spare.push(datagram);
         self.drain(to, log);
     }
 
     /// Puts a datagram on its next link.
     #[inline]
-    fn forward(&mut self, mut datagram: Datagram, log: &mut Log<'_>) {
+    fn forward(&mut self, mut datagram: Box<Datagram>, log: &mut Log<'_>) {
         let route = &self.routes[index(u64::from(datagram.route))];
         let link = route.links[usize::from(datagram.hop)];
         datagram.hop += 1;
@@ -348,22 +344,17 @@ impl World {
 
     /// The rule: after each call drain what it sends, then read when it wakes.
     fn drain(&mut self, host: usize, log: &mut Log<'_>) {
-        while let Some(transmit) = self.hosts[host]
+        while self.hosts[host]
             .endpoint
-            .transmit(self.now, &mut self.next, log)
+            .transmit(self.now, &mut self.next.sent, log)
         {
             let spare = self.spare.pop().unwrap_or_default();
-            let datagram = Datagram {
-                id: transmit.id,
-                size: transmit.size,
-                payload: transmit.payload,
-                bytes: std::mem::replace(&mut self.next, spare),
-                route: self.hosts[host].routes[usize::from(transmit.id.path.0)],
-                hop: 0,
-                ecn: transmit.ecn,
-            };
+            let mut datagram = std::mem::replace(&mut self.next, spare);
+            let more = datagram.sent.more;
+            datagram.route = self.hosts[host].routes[usize::from(datagram.sent.id.path.0)];
+            datagram.hop = 0;
             self.forward(datagram, log);
-            if !transmit.more {
+            if !more {
                 break;
             }
         }

@@ -83,8 +83,9 @@ pub const fn count(index: usize) -> u64 {
 /// values beyond the range saturate.
 #[must_use]
 pub fn round(value: f64) -> u64 {
-    // `libm` rather than the method: the same bits on every machine.
-    libm::round(value) as u64
+    // Half is added to the rest, not to the value, whose last bit might not hold it.
+    let whole = value as u64;
+    whole.saturating_add((value - whole as f64 >= 0.5) as u64)
 }
 
 impl Time {
@@ -343,7 +344,10 @@ impl Bytes {
     /// How many times `other` fits; zero where `other` is zero.
     #[must_use]
     pub const fn ratio(self, other: Self) -> f64 {
-        if other.0 == 0 {
+        if self.0 == other.0 && other.0 > 0 {
+            // Nearly every packet is a full one.
+            1.0
+        } else if other.0 == 0 {
             0.0
         } else {
             self.0 as f64 / other.0 as f64

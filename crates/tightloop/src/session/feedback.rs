@@ -149,6 +149,11 @@ impl Feedback {
         self.ready
     }
 
+    /// What the receiver's half of the algorithm has to say in the next message.
+    pub fn set_report(&mut self, report: Option<Report>) {
+        self.message.report = report;
+    }
+
     /// Something besides arrivals must be told now.
     pub fn ask(&mut self) {
         self.ready = true;
@@ -161,7 +166,6 @@ impl Feedback {
         now: Time,
         remote: RemoteTime,
         key_wanted: Option<FrameId>,
-        report: impl FnOnce() -> Option<Report>,
     ) -> Option<&Message> {
         if !self.ready {
             return None;
@@ -182,7 +186,6 @@ impl Feedback {
         }
         self.message.now = remote;
         self.message.key_wanted = key_wanted;
-        self.message.report = report();
         self.ready = false;
         self.waiting_since = None;
         self.last_sent = Some(now);
@@ -262,15 +265,13 @@ mod tests {
     }
 
     fn numbers(feedback: &mut Feedback, now: Time) -> Option<Vec<u64>> {
-        let told = feedback
-            .take(now, remote(now), None, || None)
-            .map(|message| {
-                message
-                    .arrived
-                    .iter()
-                    .map(|arrived| arrived.number)
-                    .collect()
-            });
+        let told = feedback.take(now, remote(now), None).map(|message| {
+            message
+                .arrived
+                .iter()
+                .map(|arrived| arrived.number)
+                .collect()
+        });
         if told.is_some() {
             feedback.on_sent();
         }
@@ -317,7 +318,7 @@ mod tests {
         let now = Time::from_millis(1);
         let told = |feedback: &mut Feedback, number, settled| {
             feedback.on_packet(now, number, settled, remote(now), Ecn::NotEct);
-            let message = feedback.take(now, remote(now), None, || None).expect("due");
+            let message = feedback.take(now, remote(now), None).expect("due");
             message.ranges.to_vec()
         };
         assert_eq!(told(&mut feedback, 0, 0), []);

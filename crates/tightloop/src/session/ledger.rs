@@ -158,8 +158,8 @@ impl Ledger {
         self.state.backlog = backlog;
     }
 
-    /// A packet leaves.
-    pub fn on_sent(&mut self, now: Time, size: Bytes, kind: Kind, content: Content) -> Sent {
+    /// A packet leaves; its number.
+    pub fn on_sent(&mut self, now: Time, size: Bytes, kind: Kind, content: Content) -> u64 {
         if self.state.in_flight == Bytes::ZERO {
             self.first_sent = now;
             self.delivered_at = now;
@@ -167,23 +167,23 @@ impl Ledger {
         self.state.in_flight += size;
         self.state.sent += size;
         self.last_sent = now;
-        let sent = Sent {
-            number: self.next_number(),
-            at: now,
-            size,
-            kind,
-            in_flight: self.state.in_flight,
-            delivered: self.state.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            app_limited: self.state.app_limited,
-        };
+        let number = self.next_number();
         self.records.push_back(Record {
-            sent,
+            sent: Sent {
+                number,
+                at: now,
+                size,
+                kind,
+                in_flight: self.state.in_flight,
+                delivered: self.state.delivered,
+                delivered_at: self.delivered_at,
+                first_sent: self.first_sent,
+                app_limited: self.state.app_limited,
+            },
             content,
             fate: Fate::Outstanding,
         });
-        sent
+        number
     }
 
     /// The application had nothing to send though path and controller would
@@ -213,14 +213,8 @@ impl Ledger {
         }
         let largest_before = self.largest_acked;
         for arrived in &message.arrived {
-            let held = (message.now - arrived.at).max(Span::ZERO);
-            self.ack(
-                now,
-                arrived.number,
-                Some((arrived.at, held)),
-                arrived.ecn,
-                acked,
-            );
+            let arrival = Some((arrived.at, message.now));
+            self.ack(now, arrived.number, arrival, arrived.ecn, acked);
         }
         if message.number != self.next_message {
             // A message went missing (or this one is late): the ranges tell which
@@ -241,10 +235,7 @@ impl Ledger {
             acked.rotate_right(recovered);
         }
         self.next_message = self.next_message.max(message.number + 1);
-        let newest = acked
-            .iter()
-            .max_by_key(|acked| acked.packet.number)
-            .copied();
+        let newest = acked.iter().max_by_key(|acked| acked.packet.number);
         // Only the largest newly acknowledged packet samples. [RFC9002] §5.1
         if self.largest_acked != largest_before
             && let Some(rtt) = newest.and_then(|newest| newest.rtt)
@@ -310,6 +301,12 @@ impl Ledger {
         Some(self.last_sent + wait)
     }
 
+    /// The packet that left last, unless nothing more is of interest of it.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Sent> {
+        self.records.back().map(|record| &record.sent)
+    }
+
     /// When the last packet left; the epoch if none has.
     #[must_use]
     pub const fn last_sent(&self) -> Time {
@@ -362,11 +359,13 @@ impl Ledger {
         &self.lost_contents
     }
 
+    /// Acknowledges one packet; `arrival` is when it arrived and when the message
+    /// that told was written.
     fn ack(
         &mut self,
         now: Time,
         number: u64,
-        arrival: Option<(RemoteTime, Span)>,
+        arrival: Option<(RemoteTime, RemoteTime)>,
         ecn: Ecn,
         acked: &mut Vec<Acked>,
     ) {
@@ -385,7 +384,10 @@ impl Ledger {
         acked.push(Acked {
             packet: record.sent,
             arrived: arrival.map(|(at, _)| at),
-            rtt: arrival.map(|(_, held)| (now - record.sent.at - held).max(Span::ZERO)),
+            rtt: arrival.map(|(at, told)| {
+                let held = (told - at).max(Span::ZERO);
+                (now - record.sent.at - held).max(Span::ZERO)
+            }),
             ecn,
             spurious: record.fate == Fate::Lost,
         });
@@ -522,7 +524,8 @@ mod tests {
 
         fn send(&mut self, at: Time) -> Sent {
             self.ledger
-                .on_sent(at, SIZE, Kind::Bulk, Content::default())
+                .on_sent(at, SIZE, Kind::Bulk, Content::default());
+            *self.ledger.latest().expect("it has just been sent")
         }
 
         fn report(&mut self, now: Time, numbers: &[u64], ranges: &[(u64, u64)]) -> Outcome {

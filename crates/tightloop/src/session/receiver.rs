@@ -2,10 +2,10 @@
 
 use super::feedback::{self, Feedback};
 use super::wire::{Header, MessageType, WireError, message_type};
-use super::{Buffer, Endpoint, Received, Transmit};
+use super::{Endpoint, Received, Transmit};
 use crate::cc::{Arrival, Reporter};
 use crate::event::{Direction, Ecn, Event, FlowId, Log, PacketId, PathId};
-use crate::units::{Bytes, RemoteTime, Span, Time, count};
+use crate::units::{Bytes, RemoteTime, Span, Time};
 use crate::video::playout::Playout;
 
 /// The receiver's own clock, against the run's.
@@ -190,24 +190,22 @@ impl Endpoint for Receiver {
         }
     }
 
-    fn transmit(&mut self, now: Time, buffer: &mut Buffer, _log: &mut Log<'_>) -> Option<Transmit> {
+    fn transmit(&mut self, now: Time, out: &mut Transmit, _log: &mut Log<'_>) -> bool {
         for at in 0..self.paths.len() {
             let path = &mut self.paths[at];
             if !path.feedback.is_ready() {
                 continue;
             }
             let remote = self.settings.clock.read(now);
-            let reporter = &mut path.reporter;
+            if let Some(reporter) = &mut path.reporter {
+                path.feedback.set_report(reporter.report(remote));
+            }
             let key_wanted = self.playout.as_ref().and_then(Playout::key_wanted);
-            let Some(message) = path.feedback.take(now, remote, key_wanted, || {
-                reporter
-                    .as_mut()
-                    .and_then(|reporter| reporter.report(remote))
-            }) else {
+            let Some(message) = path.feedback.take(now, remote, key_wanted) else {
                 continue;
             };
-            buffer.clear();
-            message.encode(buffer);
+            out.bytes.clear();
+            message.encode(&mut out.bytes);
             path.feedback.on_sent();
             let by = self
                 .settings
@@ -216,21 +214,19 @@ impl Endpoint for Receiver {
                 .map_or(at, |by| usize::from(by.0));
             let by = &mut self.paths[by];
             by.sent += 1;
-            let (id, number) = (by.id, by.sent - 1);
-            return Some(Transmit {
-                id: PacketId {
-                    flow: self.settings.flow,
-                    path: id,
-                    direction: Direction::Feedback,
-                    number,
-                },
-                size: Bytes::new(count(buffer.len())) + self.settings.overhead,
-                payload: Bytes::ZERO,
-                ecn: Ecn::NotEct,
-                more: self.paths.iter().any(|path| path.feedback.is_ready()),
-            });
+            out.id = PacketId {
+                flow: self.settings.flow,
+                path: by.id,
+                direction: Direction::Feedback,
+                number: by.sent - 1,
+            };
+            out.size = Bytes::len_of(out.bytes.len()) + self.settings.overhead;
+            out.payload = Bytes::ZERO;
+            out.ecn = Ecn::NotEct;
+            out.more = self.paths.iter().any(|path| path.feedback.is_ready());
+            return true;
         }
-        None
+        false
     }
 
     fn next_wake(&self) -> Option<Time> {

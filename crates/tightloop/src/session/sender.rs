@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::ledger::{Content, Ledger};
 use super::pacer::Pacer;
 use super::wire::{Header, Message, MessageType, WireError, message_type};
-use super::{Buffer, Endpoint, Received, Transmit, packetize};
+use super::{Endpoint, Received, Transmit, packetize};
 use crate::cc::{Acked, Control, Controller, Feedback, Lost, PathState, Sent};
 use crate::event::{Direction, Ecn, Event, FlowId, Kind, Log, PacketId, PathId};
 use crate::paths::{Choice, PathView, Queued, Scheduler};
@@ -574,9 +574,9 @@ impl Sender {
         now: Time,
         at: usize,
         queued: Queued,
-        buffer: &mut Buffer,
+        out: &mut Transmit,
         log: &mut Log<'_>,
-    ) -> Transmit {
+    ) {
         let path = &mut self.paths[at];
         path.probes = path.probes.saturating_sub(1);
         let content = Content {
@@ -584,39 +584,37 @@ impl Sender {
             refers: queued.refers,
             moved: false,
         };
-        let sent = path.ledger.on_sent(now, queued.size, queued.kind, content);
+        let number = path.ledger.on_sent(now, queued.size, queued.kind, content);
         path.pacer
             .on_sent(now, queued.size, path.control.pacing, path.control.floor);
-        buffer.clear();
+        out.bytes.clear();
         Header {
             path: path.id,
-            number: sent.number,
+            number,
             kind: queued.kind,
             refers: queued.refers,
             captured: queued.captured,
             settled: path.ledger.settled(),
         }
-        .encode(buffer);
-        let transmit = Transmit {
-            id: PacketId {
-                flow: self.settings.flow,
-                path: path.id,
-                direction: Direction::Data,
-                number: sent.number,
-            },
-            size: queued.size,
-            payload: queued.payload,
-            ecn: self.settings.ecn,
-            more: true,
+        .encode(&mut out.bytes);
+        out.id = PacketId {
+            flow: self.settings.flow,
+            path: path.id,
+            direction: Direction::Data,
+            number,
         };
+        out.size = queued.size;
+        out.payload = queued.payload;
+        out.ecn = self.settings.ecn;
         log.emit(now, || Event::Sent {
-            packet: transmit.id,
-            size: sent.size,
-            kind: sent.kind,
-            in_flight: sent.in_flight,
+            packet: out.id,
+            size: queued.size,
+            kind: queued.kind,
+            in_flight: path.ledger.in_flight(),
         });
-        path.controller.on_sent(now, &sent, path.ledger.state());
-        transmit
+        if let Some(sent) = path.ledger.latest() {
+            path.controller.on_sent(now, sent, path.ledger.state());
+        }
     }
 
     fn run_timers(&mut self, now: Time, at: usize, log: &mut Log<'_>) {
@@ -711,19 +709,19 @@ impl Endpoint for Sender {
         self.ask_again(now);
     }
 
-    fn transmit(&mut self, now: Time, buffer: &mut Buffer, log: &mut Log<'_>) -> Option<Transmit> {
+    fn transmit(&mut self, now: Time, out: &mut Transmit, log: &mut Log<'_>) -> bool {
         for step in 0..self.paths.len() {
             let at = (self.turn + step) % self.paths.len();
             if let Some(queued) = self.next_packet(now, at) {
                 self.turn = at + 1;
-                let mut transmit = self.send(now, at, queued, buffer, log);
+                self.send(now, at, queued, out, log);
                 self.on_video_sent(now, queued.kind, log);
                 self.ask_again(now);
-                transmit.more = self.paths.iter().any(|path| path.is_open(now, self.mtu()));
-                return Some(transmit);
+                out.more = self.paths.iter().any(|path| path.is_open(now, self.mtu()));
+                return true;
             }
         }
-        None
+        false
     }
 
     fn next_wake(&self) -> Option<Time> {

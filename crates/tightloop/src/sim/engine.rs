@@ -55,13 +55,17 @@ impl Engine {
     /// A component's next event.
     #[inline]
     pub fn set(&mut self, component: usize, next: Option<Time>) {
-        let mut node = self.pairs.len() + component;
+        let node = self.pairs.len() + component;
         let due = next.map_or(NEVER, Time::as_nanos);
         let leaf = &mut self.pairs[node / 2][node % 2];
-        if leaf.due == due {
-            return;
+        if leaf.due != due {
+            leaf.due = due;
+            self.climb(node);
         }
-        leaf.due = due;
+    }
+
+    /// Plays the matches above a node that has changed.
+    fn climb(&mut self, mut node: usize) {
         while node > 1 {
             node /= 2;
             let winner = self.winner(node);

@@ -6,7 +6,7 @@
 use crate::event::{Log, PathId};
 use crate::rng::Stream;
 use crate::session::wire::WireError;
-use crate::session::{Buffer, Endpoint, Received, Transmit};
+use crate::session::{Endpoint, Received, Transmit};
 use crate::units::{Span, Time};
 
 /// The endpoint.
@@ -58,12 +58,12 @@ impl Endpoint for Late {
         self.inner.wake(now, log);
     }
 
-    fn transmit(&mut self, now: Time, buffer: &mut Buffer, log: &mut Log<'_>) -> Option<Transmit> {
-        let transmit = self.inner.transmit(now, buffer, log);
-        if transmit.is_none_or(|transmit| !transmit.more) {
+    fn transmit(&mut self, now: Time, out: &mut Transmit, log: &mut Log<'_>) -> bool {
+        let sent = self.inner.transmit(now, out, log);
+        if !sent || !out.more {
             self.arm();
         }
-        transmit
+        sent
     }
 
     fn next_wake(&self) -> Option<Time> {

@@ -134,7 +134,8 @@ impl Bench {
     }
 
     fn send(&mut self, kind: Kind) {
-        let sent = self.ledger.on_sent(self.now, MSS, kind, Content::default());
+        self.ledger.on_sent(self.now, MSS, kind, Content::default());
+        let sent = *self.ledger.latest().expect("it has just been sent");
         self.pacer.on_sent(self.now, MSS, self.control.pacing, None);
         if let App::At(rate) = self.app {
             self.app_next = self.app_next.max(self.now - Span::from_millis(1));
