@@ -4,30 +4,24 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use noq_proto::ConnectionError;
 use tightloop::event::{Log, PathId, Sink};
 use tightloop::session::packetize::place;
 use tightloop::session::wire::Header;
 use tightloop::session::{Endpoint, Received, Transmit};
 use tightloop::units::{Bytes, Span, Time, earlier};
 
-use super::identity::WRONG_PIN;
 use super::marks::Marks;
-use super::opening::{Hello, Welcome, decode, encode, read, written};
-use super::quic::{Happened, LineId};
+use super::opening::Hello;
+use super::quic::Happened;
 use super::socket::Socket;
 use super::wait::Waiting;
 use super::way::Way;
-use super::{CallError, RECEIVER, SENDER, Signal, Tally, Trust, envelope, way};
+use super::{CallError, OVER, Signal, Tally, Trust, envelope, way};
 use crate::clock::Clock;
 use crate::footage_encoder::Recording;
 
-/// A line that has not been answered for this long is dialled again. Ours: two
-/// round trips of the longest path there is, and some losses.
-const REDIAL: Span = Span::from_secs(2);
-/// A call without a word from the other side for this long is taken up on a new
-/// line, in case the other side was started anew. Ours.
-const SILENT: Span = Span::from_secs(1);
+mod lines;
+
 /// Packets that do not fit until the call is given up. Ours: a path's size may
 /// change for a moment.
 const TOO_LARGE: u64 = 20;
@@ -188,7 +182,7 @@ impl Caller {
                 let now = self.instant(begin);
                 self.ways[at]
                     .quic
-                    .hang_up(now, line, super::OVER, "the call is over");
+                    .hang_up(now, line, OVER, "the call is over");
             }
         }
         loop {
@@ -238,7 +232,7 @@ impl Caller {
                     else {
                         continue;
                     };
-                    self.ways[at].heard = now;
+                    self.ways[at].asked = None;
                     let received = Received {
                         bytes: &message,
                         payload: Bytes::ZERO,
@@ -250,104 +244,6 @@ impl Caller {
                     }
                 }
             }
-        }
-        Ok(())
-    }
-
-    fn happened(
-        &mut self,
-        now: Time,
-        at: usize,
-        line: LineId,
-        happened: Happened,
-    ) -> Result<(), CallError> {
-        let instant = self.instant(now);
-        let way = &mut self.ways[at];
-        match happened {
-            Happened::Message(_) => {}
-            Happened::Up => {
-                let session = way.quic.session(line);
-                let proof = session.and_then(|it| self.dial.trust.proof(it, SENDER));
-                let hello = Hello {
-                    path: at as u8,
-                    again: self.incarnation.is_some(),
-                    proof: written(proof),
-                    ..self.dial.hello.clone()
-                };
-                let words = encode(&hello).map_err(CallError::Refused)?;
-                way.quic.say(line, &words);
-            }
-            Happened::Said(words) => {
-                let welcome: Welcome = decode(&words).map_err(CallError::Refused)?;
-                let proof = read(welcome.proof.as_ref());
-                let session = way.quic.session(line);
-                if !session.is_some_and(|it| self.dial.trust.holds(it, RECEIVER, proof.as_deref()))
-                {
-                    way.quic
-                        .hang_up(instant, line, super::REFUSED, "wrong proof");
-                    self.stop = Some(CallError::Token);
-                    return Ok(());
-                }
-                way.dialled = None;
-                way.heard = now;
-                if let Some(old) = way.line.replace(line) {
-                    way.quic
-                        .hang_up(instant, old, super::REPLACED, "taken up again");
-                    self.tally.redialled += 1;
-                }
-                if self
-                    .incarnation
-                    .as_ref()
-                    .is_some_and(|it| *it != welcome.incarnation)
-                {
-                    self.tally.restarted += 1;
-                }
-                self.incarnation = Some(welcome.incarnation);
-            }
-            Happened::Down(reason) => {
-                let own = way.line.take_if(|it| *it == line).is_some();
-                way.dialled.take_if(|it| it.0 == line);
-                self.ended(own, &reason);
-            }
-        }
-        Ok(())
-    }
-
-    /// A line has gone down; what does it mean for the call?
-    fn ended(&mut self, own: bool, reason: &ConnectionError) {
-        match reason {
-            ConnectionError::ApplicationClosed(close) => {
-                let words = String::from_utf8_lossy(&close.reason).into_owned();
-                match close.error_code.into_inner() as u32 {
-                    super::OVER => self.over |= own,
-                    super::REFUSED => self.stop = Some(CallError::Refused(words)),
-                    _ => {}
-                }
-            }
-            ConnectionError::TransportError(error) if error.reason.contains(WRONG_PIN) => {
-                self.stop = Some(CallError::Stranger(error.reason.clone()));
-            }
-            _ => {}
-        }
-    }
-
-    /// Dials where nobody answers.
-    fn redial(&mut self, now: Time) -> Result<(), CallError> {
-        let instant = self.instant(now);
-        for way in &mut self.ways {
-            if way.line.is_some() && now - way.heard < SILENT {
-                continue;
-            }
-            match way.dialled {
-                Some((_, since)) if now - since < REDIAL => continue,
-                Some((line, _)) => {
-                    way.quic
-                        .hang_up(instant, line, super::REPLACED, "dialled again")
-                }
-                None => {}
-            }
-            let line = way.quic.dial(instant, self.dial.to, &self.dial.trust)?;
-            way.dialled = Some((line, now));
         }
         Ok(())
     }
@@ -393,32 +289,13 @@ impl Caller {
         let Some(way) = self.ways.get_mut(usize::from(transmit.id.path.0)) else {
             return;
         };
+        way.asked.get_or_insert(now);
         if !way.send(instant, &[header, payload], transmit, &mut self.tally) {
             self.tally.unsent += 1;
         }
         if way.too_large > TOO_LARGE {
             self.stop = Some(CallError::TooLarge(self.dial.hello.packet.mtu));
         }
-    }
-
-    fn run_lines(&mut self, now: Time) {
-        let instant = self.instant(now);
-        for at in 0..self.ways.len() {
-            self.ways[at].run(instant, &mut self.tally);
-            for line in self.ways[at].lines() {
-                while let Some(happened) = self.ways[at].quic.poll(instant, line) {
-                    if let Err(error) = self.happened(now, at, line, happened) {
-                        self.stop.get_or_insert(error);
-                    }
-                }
-            }
-            self.ways[at].run(instant, &mut self.tally);
-        }
-    }
-
-    fn next_line(&self) -> Option<Time> {
-        let next = self.ways.iter().filter_map(|way| way.quic.next()).min();
-        next.map(|instant| self.clock.at(instant))
     }
 
     fn wait(

@@ -5,7 +5,7 @@
 //! as DATAGRAM frames ([RFC9221]), one in each packet.
 //!
 //! QUIC's timers do nothing for a message, so they are looked at only every
-//! [`TICK`]: acknowledgements then are rare, and what a packet costs is what the
+//! 250 ms: acknowledgements then are rare, and what a packet costs is what the
 //! session counts.
 
 use std::collections::BTreeMap;
@@ -19,24 +19,23 @@ use noq_proto::crypto::Session;
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent,
     Dir, Endpoint, EndpointConfig, Event, FourTuple, IdleTimeout, Incoming,
-    RandomConnectionIdGenerator, ServerConfig, Side, StreamEvent, StreamId, TransportConfig,
-    VarInt,
+    RandomConnectionIdGenerator, ServerConfig, Side, StreamEvent, TransportConfig, VarInt,
 };
 
 use super::identity::{Identity, NAME, Trust, random};
 use super::yielding::{Numbers, Yield};
 use super::{CallError, envelope};
+use line::{LONGEST, Line, question};
 
-/// QUIC's timers are looked at this often once a line is up. Ours: four
-/// acknowledgements a second cost a few hundred bytes.
-const TICK: Duration = Duration::from_millis(250);
+mod line;
+
 /// A line this long without a word is gone. Ours: an outage of 30 s is survived.
 const IDLE: Duration = Duration::from_secs(60);
-/// The longest question or answer. Ours: a flow's settings are a few kilobytes.
-const LONGEST: usize = 1 << 16;
 /// Strangers that may be at the door at a time, each of which has shown that it
 /// gets what is sent to its address. Ours.
 const STRANGERS: usize = 16;
+/// Whoever has said nothing for this long is shown out. Ours.
+const SPEECHLESS: Duration = Duration::from_secs(10);
 
 /// A line's name on this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,17 +56,6 @@ pub(super) enum Happened {
 
 /// Where datagrams go: bytes and address.
 pub(super) type Out<'a> = dyn FnMut(&[u8], SocketAddr) + 'a;
-
-struct Line {
-    connection: Connection,
-    numbers: Arc<Numbers>,
-    up: Option<Instant>,
-    ticked: Instant,
-    /// What has been said so far, and whether all of it was handed on.
-    heard: Vec<u8>,
-    said: bool,
-    over: bool,
-}
 
 /// One socket's lines.
 pub(super) struct Quic {
@@ -160,6 +148,7 @@ impl Quic {
         let line = Line {
             connection,
             numbers,
+            born: now,
             up: None,
             ticked: now,
             heard: Vec::new(),
@@ -238,6 +227,12 @@ impl Quic {
             if let Ok(retry) = self.endpoint.retry(incoming, &mut self.room) {
                 out(&self.room[..retry.size], retry.destination);
             }
+            return None;
+        }
+        if self.lines.len() >= STRANGERS {
+            let refusal = self.endpoint.refuse(incoming, &mut self.room);
+            out(&self.room[..refusal.size], refusal.destination);
+            self.strangers += 1;
             return None;
         }
         let (config, numbers) = self.server();
@@ -377,6 +372,14 @@ impl Quic {
     pub(super) fn run(&mut self, now: Instant, out: &mut Out<'_>) {
         let ids: Vec<usize> = self.lines.keys().copied().collect();
         for id in ids {
+            let speechless = self.lines.get(&id).is_some_and(|line| {
+                let server = line.connection.side().is_server();
+                server && !line.said && !line.over && now - line.born > SPEECHLESS
+            });
+            if speechless {
+                self.strangers += 1;
+                self.hang_up(now, LineId(id), super::REFUSED, "nothing was said");
+            }
             if let Some(line) = self.lines.get_mut(&id)
                 && line.due().is_some_and(|due| due <= now)
             {
@@ -397,49 +400,5 @@ impl Quic {
     /// Whether any line is left, if only to say good-bye.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
-    }
-}
-
-/// QUIC's first stream of the side that dials.
-fn question() -> StreamId {
-    StreamId::new(Side::Client, Dir::Bi, 0)
-}
-
-impl Line {
-    /// When its timers want to be looked at.
-    fn due(&self) -> Option<Instant> {
-        let due = self.connection.poll_timeout()?;
-        // A line that comes or goes is in a hurry.
-        match self.up {
-            Some(up) if !self.over && self.ticked > up + TICK => Some(due.max(self.ticked + TICK)),
-            _ => Some(due),
-        }
-    }
-
-    /// Reads what the other side says.
-    fn listen(&mut self) {
-        if self.connection.side().is_server() {
-            let _ = self.connection.streams().accept(Dir::Bi);
-        }
-        let mut stream = self.connection.recv_stream(question());
-        let Ok(mut chunks) = stream.read(true) else {
-            return;
-        };
-        loop {
-            match chunks.next(LONGEST) {
-                Ok(Some(chunk)) => {
-                    self.heard.extend_from_slice(&chunk.bytes);
-                    if self.heard.len() > LONGEST {
-                        break;
-                    }
-                }
-                Ok(None) => {
-                    self.said = true;
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        let _ = chunks.finalize();
     }
 }

@@ -27,8 +27,8 @@ pub(super) struct Way {
     pub(super) line: Option<LineId>,
     /// A line that is not answered yet, and since when.
     pub(super) dialled: Option<(LineId, Time)>,
-    /// When the other side was heard last.
-    pub(super) heard: Time,
+    /// Since when the other side has not answered a message; none where it has.
+    pub(super) asked: Option<Time>,
     /// Packets that the path does not carry.
     pub(super) too_large: u64,
     /// Where to note what is in which datagram.
@@ -46,7 +46,7 @@ impl Way {
             quic: Quic::new(payload, identity)?,
             line: None,
             dialled: None,
-            heard: Time::ZERO,
+            asked: None,
             too_large: 0,
             marks: None,
         })
@@ -54,7 +54,7 @@ impl Way {
 
     /// The clock begins anew.
     pub(super) fn start_again(&mut self) {
-        self.heard = Time::ZERO;
+        self.asked = None;
         if let Some((_, since)) = &mut self.dialled {
             *since = Time::ZERO;
         }

@@ -66,6 +66,26 @@ fn a_call_crosses_real_sockets_and_its_file_plays() {
 }
 
 #[test]
+fn a_call_over_two_local_addresses_is_one_call() {
+    let mut studio = Studio::at("127.0.0.1:0");
+    studio.more = vec!["127.0.0.2:0".parse().expect("an address")];
+    studio.scheduler = "round_robin";
+    let receiver = studio.receive(Some("token"));
+    let sent = studio
+        .call(receiver.at, &trust(&receiver), 1_200)
+        .expect("a call");
+    let received = receiver.end();
+    let acked = |path| {
+        let of =
+            |event: &Event| matches!(event, Event::Acked { packet, .. } if packet.path.0 == path);
+        sent.events.iter().filter(|(_, event)| of(event)).count()
+    };
+    assert!(acked(0) > 20 && acked(1) > 20, "{} {}", acked(0), acked(1));
+    let (frames, _) = shown(&received.events);
+    assert!((20..=37).contains(&frames), "{frames}");
+}
+
+#[test]
 fn a_wrong_token_and_a_wrong_fingerprint_are_refused() {
     let studio = Studio::at("127.0.0.1:0");
     let receiver = studio.receive(Some("right"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tightloop::event::{Event, FlowId};
-use tightloop::scenario::{Flow, Named, Scenario, Supplies, VideoSettings};
+use tightloop::scenario::{Named, Scenario, Supplies, VideoSettings};
 use tightloop::session::receiver;
 use tightloop::units::{Rate, Span, Time};
 use tightloop::video::source::Cap;
@@ -27,11 +27,15 @@ pub(crate) struct Studio {
     identity: Arc<Identity>,
     pub(crate) out: Option<String>,
     pub(crate) patience: Span,
+    /// Local addresses to call from besides the first, and what picks one.
+    pub(crate) more: Vec<SocketAddr>,
+    pub(crate) scheduler: &'static str,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) tally: Tally,
+    pub(crate) events: Events,
 }
 
 #[derive(Debug)]
@@ -71,6 +75,8 @@ impl Studio {
             identity: Arc::new(Identity::generate().expect("an identity")),
             out: None,
             patience: Span::from_secs(5),
+            more: Vec::new(),
+            scheduler: "single",
         }
     }
 
@@ -87,6 +93,9 @@ impl Studio {
         scenario.packet.overhead = overhead;
         scenario.duration = Span::from_secs(1_000);
         scenario.flow[0].video = Some(video);
+        scenario.flow[0].scheduler = Named::plain(self.scheduler);
+        let path = scenario.flow[0].path[0].clone();
+        scenario.flow[0].path = vec![path; 1 + self.more.len()];
         scenario
     }
 
@@ -162,8 +171,11 @@ impl Studio {
             keep: false,
             marks: None,
         };
-        let socket = Socket::bind(self.local).expect("a socket");
-        let caller = Caller::dial(vec![socket], dial, Clock::start(), &signal)?;
+        let locals = [&[self.local], self.more.as_slice()].concat();
+        let sockets = locals
+            .into_iter()
+            .map(|it| Socket::bind(it).expect("a socket"));
+        let caller = Caller::dial(sockets.collect(), dial, Clock::start(), &signal)?;
         let interval = Span::from_secs(1) / 30;
         let kind = codec("openh264").expect("built in");
         let encoder = (kind.encoder)(&CodecStart::plain(self.footage.size(), interval));
@@ -194,17 +206,14 @@ impl Studio {
             &mut events,
         )?;
         assert_eq!(recording.failure(), None);
-        Ok(Sent { tally })
+        Ok(Sent { tally, events })
     }
 }
 
 fn opened(hello: &Hello, out: Option<&str>) -> Result<Opened, String> {
     let mut scenario = Scenario::single("copa");
     scenario.packet = hello.packet;
-    scenario.flow = vec![Flow {
-        path: scenario.flow[0].path.clone(),
-        ..hello.flow.clone()
-    }];
+    scenario.flow = vec![hello.flow.clone()];
     let session = scenario.receiver(FlowId(0), receiver::Clock::default());
     let session = session.map_err(|error| error.to_string())?;
     let film = hello.film.as_ref().ok_or("no film")?;
