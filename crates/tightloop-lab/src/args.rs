@@ -10,6 +10,8 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
+#[cfg(target_os = "linux")]
+use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
 use crate::compare;
 
 /// Congestion control for low-latency interactive video, tried out
@@ -47,6 +49,12 @@ pub(crate) enum Command {
     List(ListArgs),
     Trace(TraceArgs),
     Emulate(EmulateArgs),
+    #[cfg(target_os = "linux")]
+    Call(CallArgs),
+    #[cfg(target_os = "linux")]
+    Send(SendArgs),
+    #[cfg(target_os = "linux")]
+    Receive(ReceiveArgs),
     /// Print a script that completes this command in a shell
     ///
     /// For bash: tightloop completions bash > ~/.local/share/bash-completion/completions/tightloop

@@ -1,6 +1,8 @@
 //! The command `tightloop`: it asks questions.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod call;
 mod compare;
 mod diagnostic;
 mod digest;
@@ -39,6 +41,12 @@ fn main() -> ExitCode {
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Call(args) => call::pair::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => call::send::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Receive(args) => call::receive::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {
             Ok(status) => return status,
             Err(error) => Err(error),

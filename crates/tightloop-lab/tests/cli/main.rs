@@ -1,5 +1,7 @@
 //! The command, as a person types it.
 
+#[cfg(target_os = "linux")]
+mod call;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
