@@ -12,6 +12,12 @@ use tightloop_live::picture::Size;
 
 use crate::compare;
 
+mod live;
+
+pub(crate) use live::{ProxyArgs, ValidateArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use live::{EqualArgs, SpikesArgs, ValidateCommand};
+
 /// Congestion control for low-latency interactive video, tried out
 ///
 /// A scenario is one TOML file: links, flows, how long. `run` simulates it in virtual time, the same to the last bit
@@ -47,6 +53,8 @@ pub(crate) enum Command {
     List(ListArgs),
     Trace(TraceArgs),
     Emulate(EmulateArgs),
+    Validate(ValidateArgs),
+    Proxy(ProxyArgs),
     /// Print a script that completes this command in a shell
     ///
     /// For bash: tightloop completions bash > ~/.local/share/bash-completion/completions/tightloop

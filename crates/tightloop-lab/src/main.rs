@@ -10,12 +10,16 @@ mod file;
 mod follow;
 mod list;
 mod out;
+#[cfg(target_os = "linux")]
+mod proxy;
 mod report;
 mod run;
 mod store;
 mod studio;
 mod table;
 mod trace;
+#[cfg(target_os = "linux")]
+mod validate;
 
 use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
@@ -43,6 +47,11 @@ fn main() -> ExitCode {
             Ok(status) => return status,
             Err(error) => Err(error),
         },
+        Command::Validate(args) => validated(&args),
+        Command::Proxy(args) => match proxied(&args) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tightloop", &mut script);
@@ -65,9 +74,34 @@ fn emulated(args: &args::EmulateArgs) -> Result<ExitCode, Error> {
     emulate::main(args).map(ExitCode::from)
 }
 
+#[cfg(target_os = "linux")]
+fn validated(args: &args::ValidateArgs) -> Result<bool, Error> {
+    validate::main(args)
+}
+
+#[cfg(target_os = "linux")]
+fn proxied(args: &args::ProxyArgs) -> Result<ExitCode, Error> {
+    proxy::main(args).map(ExitCode::from)
+}
+
+/// What is said where links cannot be emulated.
+#[cfg(not(target_os = "linux"))]
+const ELSEWHERE: &str =
+    "links are emulated on Linux alone: they need its TUN devices and namespaces";
+
 #[cfg(not(target_os = "linux"))]
 fn emulated(_args: &args::EmulateArgs) -> Result<ExitCode, Error> {
-    anyhow::bail!("links are emulated on Linux alone: they need its TUN devices and namespaces")
+    anyhow::bail!(ELSEWHERE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn validated(_args: &args::ValidateArgs) -> Result<bool, Error> {
+    anyhow::bail!(ELSEWHERE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn proxied(_args: &args::ProxyArgs) -> Result<ExitCode, Error> {
+    anyhow::bail!(ELSEWHERE)
 }
 
 fn complain(error: &Error) {

@@ -17,3 +17,5 @@ pub mod footage_encoder;
 pub mod picture;
 pub mod quality;
 pub mod stills;
+#[cfg(target_os = "linux")]
+pub mod tcp;
