@@ -14,9 +14,9 @@ use crate::compare;
 
 mod live;
 
-pub(crate) use live::{ProxyArgs, ValidateArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{EqualArgs, SpikesArgs, ValidateCommand};
+pub(crate) use live::{ProxyArgs, ValidateArgs};
 
 /// Congestion control for low-latency interactive video, tried out
 ///

@@ -15,8 +15,8 @@ use tightloop_live::emulate::child::Family;
 use tightloop_live::emulate::{Datagram, Drive, Ends, Engine};
 use tightloop_live::proxy::{Change, Equaliser, flows, remember};
 
-use crate::emulate::{code, shell};
 use crate::args::ProxyArgs;
+use crate::emulate::{code, shell};
 use crate::validate::told;
 
 /// Runs a command behind a proxy; gives the exit status.
@@ -46,8 +46,7 @@ pub(crate) fn main(args: &ProxyArgs) -> Result<u8> {
         urgent: !args.no_realtime,
         ..Drive::default()
     };
-    let engine =
-        Engine::start_sorting(&ends, links, Vec::new(), drive, |_| {}, Some(sorted))?;
+    let engine = Engine::start_sorting(&ends, links, Vec::new(), drive, |_| {}, Some(sorted))?;
     let tell = move |change: &Change| {
         eprintln!("proxy: {}", told(change));
         if let Ok(mut log) = log.lock()

@@ -153,12 +153,7 @@ impl Watch {
         }
     }
 
-    fn tick(
-        &mut self,
-        now: Time,
-        connection: Connection,
-        min_rtt: Option<Span>,
-    ) -> Option<Change> {
+    fn tick(&mut self, now: Time, connection: Connection, min_rtt: Option<Span>) -> Option<Change> {
         // A flow that is not known yet has just begun.
         let proxy = match self.proxies.entry(connection) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),

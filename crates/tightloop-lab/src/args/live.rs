@@ -58,7 +58,12 @@ pub(crate) struct SpikesArgs {
     #[arg(long, value_name = "SPAN", default_value = "20 s")]
     pub(crate) before: Span,
     /// The factors by which the capacity falls
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,3")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "2,3"
+    )]
     pub(crate) ratios: Vec<u32>,
     /// The round-trip times
     #[arg(

@@ -17,8 +17,8 @@ use tightloop_live::emulate::{Engine, Way};
 use tightloop_live::proxy::{Change, Equaliser, flows, remember};
 use tightloop_live::tcp::{self, Bulk};
 
-use crate::args::EqualArgs;
 use super::{Stage, say};
+use crate::args::EqualArgs;
 use crate::out;
 use crate::table::Table;
 
@@ -76,11 +76,7 @@ fn extremes(rates: &[Rate]) -> [Rate; 2] {
     [all().min(), all().max()].map(Option::unwrap_or_default)
 }
 
-fn run(
-    stage: &mut Stage,
-    args: &EqualArgs,
-    settings: Option<proxy::Settings>,
-) -> Result<Outcome> {
+fn run(stage: &mut Stage, args: &EqualArgs, settings: Option<proxy::Settings>) -> Result<Outcome> {
     let ends = Arc::clone(&stage.ends);
     let link = Settings::fixed(args.rate, args.packets, Span::ZERO);
     let up = link.build(LinkId(0), "bottleneck", 1, &|_| None)?;
@@ -102,9 +98,15 @@ fn run(
     let engine = Engine::start_sorting(&ends, links, Vec::new(), drive, |_| {}, Some(sorted))?;
     let clock = engine.clock();
     let equaliser = match settings {
-        Some(settings) => Some(Equaliser::start(&ends, orders, settings, clock, |change| {
-            say(&told(change));
-        })?),
+        Some(settings) => Some(Equaliser::start(
+            &ends,
+            orders,
+            settings,
+            clock,
+            |change| {
+                say(&told(change));
+            },
+        )?),
         None => None,
     };
     let measured = Arc::new(Mutex::new(Vec::new()));
@@ -124,7 +126,9 @@ fn run(
         sleep(Time::ZERO + args.duration);
         let (to, ended) = (received(), clock.now());
         let rates = from.iter().zip(&to).map(|(from, to)| {
-            to.saturating_sub(*from).per(ended - begun).unwrap_or_default()
+            to.saturating_sub(*from)
+                .per(ended - begun)
+                .unwrap_or_default()
         });
         let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
         measured.extend(rates);
@@ -142,7 +146,10 @@ fn run(
         return Err(error).context("the emulated link broke");
     }
     stage.note_load();
-    let rates = measured.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let rates = measured
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     Ok(Outcome {
         rates,
         seen: seen?,

@@ -8,10 +8,10 @@ use tightloop::units::{Rate, Span, Time};
 use tightloop_live::emulate::Lateness;
 use tightloop_live::tcp;
 
-use crate::args::ValidateArgs;
 use super::rows::{Allowed, Point, Row, table};
 use super::trial::Course;
 use super::{Stage, chosen, offered, say};
+use crate::args::ValidateArgs;
 use crate::out;
 
 /// Named alike by the kernel and by us. The kernel's `bbr` is the first version.
@@ -90,7 +90,10 @@ pub(super) fn main(args: &ValidateArgs) -> Result<bool> {
     let mut late: Option<Lateness> = None;
     for plan in &plans {
         for peer in &peers {
-            say(&format!("{peer}, {}: {}", plan.names[0], plan.course.duration));
+            say(&format!(
+                "{peer}, {}: {}",
+                plan.names[0], plan.course.duration
+            ));
             let live = plan.course.live(&mut stage, &tcp::Settings::under(peer))?;
             let simulated = plan.course.simulate(peer)?;
             if live.strays > 0 {
@@ -100,7 +103,10 @@ pub(super) fn main(args: &ValidateArgs) -> Result<bool> {
                 ));
             }
             let worst = |it: &Lateness| it.quantile(0.99);
-            if late.as_ref().is_none_or(|late| worst(&live.lateness) > worst(late)) {
+            if late
+                .as_ref()
+                .is_none_or(|late| worst(&live.lateness) > worst(late))
+            {
                 late = Some(live.lateness);
             }
             for ((name, live), simulated) in plan.names.iter().zip(&live.reports).zip(&simulated) {

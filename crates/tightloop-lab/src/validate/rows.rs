@@ -94,7 +94,9 @@ impl Row {
         ];
         let faults = checks.iter().filter_map(|(what, apart, most)| {
             let fine = apart.is_some_and(|apart| apart.abs() <= *most);
-            let told = apart.map_or("not there".into(), |it| format!("{:+.1} % apart", it * 100.0));
+            let told = apart.map_or("not there".into(), |it| {
+                format!("{:+.1} % apart", it * 100.0)
+            });
             let (peer, link, most) = (&self.peer, &self.link, most * 100.0);
             (!fine).then(|| format!("{peer}, {link}: {what} is {told}, more than {most:.0} %"))
         });
@@ -119,8 +121,20 @@ pub(super) fn table(rows: &[Row]) -> String {
     type Of = fn(&Point) -> Option<f64>;
     let share: fn(f64, f64) -> Option<f64> = |a, b| apart(a, b).map(|it| it * 100.0);
     let less: fn(f64, f64) -> Option<f64> = |a, b| Some(a - b);
-    let groups: [(&'static str, usize, Of, &'static str, fn(f64, f64) -> Option<f64>); 5] = [
-        ("throughput, Mbit/s", 2, |it| Some(it.throughput), "%", share),
+    let groups: [(
+        &'static str,
+        usize,
+        Of,
+        &'static str,
+        fn(f64, f64) -> Option<f64>,
+    ); 5] = [
+        (
+            "throughput, Mbit/s",
+            2,
+            |it| Some(it.throughput),
+            "%",
+            share,
+        ),
         ("waited p50, ms", 1, |it| it.p50, "ms", less),
         ("waited p95, ms", 1, |it| it.p95, "%", share),
         ("one-way p95, ms", 1, |it| it.owd, "ms", less),
@@ -130,9 +144,9 @@ pub(super) fn table(rows: &[Row]) -> String {
         let column = |pick: fn(&Row) -> &Point| rows.iter().map(move |row| of(pick(row)));
         table.numbers(group, "live", decimals, column(|row| &row.live));
         table.numbers(group, "sim", decimals, column(|row| &row.simulated));
-        let apart = rows.iter().map(|row| {
-            both(of(&row.live), of(&row.simulated), difference).flatten()
-        });
+        let apart = rows
+            .iter()
+            .map(|row| both(of(&row.live), of(&row.simulated), difference).flatten());
         table.numbers(group, unit, decimals.min(1), apart);
     }
     table.text()
@@ -165,7 +179,14 @@ mod tests {
             throughput: 0.02,
             p95: 0.1,
         });
-        for (live, faults) in [(19.5, 1), (19.7, 0), (20.3, 0), (20.5, 1), (17.0, 2), (23.0, 2)] {
+        for (live, faults) in [
+            (19.5, 1),
+            (19.7, 0),
+            (20.3, 0),
+            (20.5, 1),
+            (17.0, 2),
+            (23.0, 2),
+        ] {
             let told = row(live, allowed).faults();
             assert_eq!(told.len(), faults, "{live}: {told:?}");
         }
@@ -173,7 +194,10 @@ mod tests {
         let mut nothing = row(20.0, allowed);
         nothing.live.p95 = None;
         let told = nothing.faults();
-        assert_eq!(told, ["cubic, steady: p95 waiting is not there, more than 10 %"]);
+        assert_eq!(
+            told,
+            ["cubic, steady: p95 waiting is not there, more than 10 %"]
+        );
     }
 
     #[test]

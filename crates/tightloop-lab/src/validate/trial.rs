@@ -101,7 +101,9 @@ impl Course {
     pub(super) fn scenario(&self, controller: &str) -> Scenario {
         let mut scenario = Scenario::single(controller);
         scenario.duration = self.duration;
-        scenario.link.insert(BOTTLENECK.into(), self.bottleneck.clone());
+        scenario
+            .link
+            .insert(BOTTLENECK.into(), self.bottleneck.clone());
         scenario.link.insert(RETURN.into(), self.back.clone());
         let flow = &mut scenario.flow[0];
         flow.video = None;
@@ -122,7 +124,9 @@ impl Course {
     /// The links for a live run, up and down.
     fn links(&self) -> Result<[Vec<Link<Datagram>>; 2]> {
         let seed = Scenario::single("").seed;
-        let up = self.bottleneck.build(LinkId(0), BOTTLENECK, seed, &|_| None)?;
+        let up = self
+            .bottleneck
+            .build(LinkId(0), BOTTLENECK, seed, &|_| None)?;
         let down = self.back.build(LinkId(1), RETURN, seed, &|_| None)?;
         Ok([vec![up], vec![down]])
     }

@@ -141,7 +141,11 @@ impl Flows {
 
     /// A packet's flow; with the delays to set, up and down, where its
     /// connection is new.
-    pub(super) fn sort(&mut self, packet: &[u8], way: Way) -> (FlowId, Option<[(FlowId, Span); 2]>) {
+    pub(super) fn sort(
+        &mut self,
+        packet: &[u8],
+        way: Way,
+    ) -> (FlowId, Option<[(FlowId, Span); 2]>) {
         let Some(connection) = Connection::of(packet, way) else {
             return (way.flow(), None);
         };
@@ -202,9 +206,8 @@ mod tests {
     #[test]
     fn both_ways_of_a_connection_have_one_number() {
         let ms = Span::from_millis;
-        let (mut flows, delays) = Flows::new(move |connection| {
-            [ms(i64::from(connection.far.port())), ms(7)]
-        });
+        let (mut flows, delays) =
+            Flows::new(move |connection| [ms(i64::from(connection.far.port())), ms(7)]);
         let (up, down) = (packet((2, 5000), (1, 80)), packet((1, 80), (2, 5000)));
         let first = flows.sort(&up, Way::Up);
         let set = [(FlowId(2), ms(80)), (FlowId(3), ms(7))];

@@ -83,12 +83,7 @@ impl Bulk {
     /// # Errors
     ///
     /// The kernel does not have the controller, or has another reason.
-    pub fn start(
-        ends: &Ends,
-        way: Way,
-        settings: &Settings,
-        clock: Clock,
-    ) -> Result<Self, Error> {
+    pub fn start(ends: &Ends, way: Way, settings: &Settings, clock: Clock) -> Result<Self, Error> {
         let listen = || TcpListener::bind((ends.address(way.target()), settings.port));
         let listener = ends.on(way.target(), listen)??;
         let address = listener.local_addr()?;

@@ -48,7 +48,11 @@ impl Info {
             Some(u64::from_ne_bytes(bytes.try_into().ok()?))
         };
         let micros = |value: u64| Span::from_micros(value as i64);
-        let rate = |bytes: u64| Bytes::new(bytes).per(Span::from_secs(1)).unwrap_or_default();
+        let rate = |bytes: u64| {
+            Bytes::new(bytes)
+                .per(Span::from_secs(1))
+                .unwrap_or_default()
+        };
         // Where nothing is known the kernel gives all ones.
         let known = |value: &u64| *value != u64::from(u32::MAX);
         let segment = Bytes::new(word(16)?);
@@ -58,9 +62,7 @@ impl Info {
             window: segment * word(80)?,
             segment,
             delivery: rate(long(160)?),
-            pacing: long(104)
-                .filter(|it| *it < u64::MAX && known(it))
-                .map(rate),
+            pacing: long(104).filter(|it| *it < u64::MAX && known(it)).map(rate),
             acked: Bytes::new(long(120)?),
             retransmits: word(100)?,
             marked: word(196).unwrap_or(0),

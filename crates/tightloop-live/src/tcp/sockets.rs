@@ -78,7 +78,9 @@ fn take(mut part: &[u8], found: &mut Vec<Socket>) -> io::Result<bool> {
     while part.len() >= HEADER {
         let length = word(part, 0).unwrap_or(0) as usize;
         let Some(message) = part.get(HEADER..length) else {
-            return Err(io::Error::other("the kernel's socket statistics make no sense"));
+            return Err(io::Error::other(
+                "the kernel's socket statistics make no sense",
+            ));
         };
         match half(part, 4) {
             Some(DONE) => return Ok(true),
@@ -147,7 +149,12 @@ mod tests {
             }
         };
         let both = [(own, address), (address, own)];
-        let seen = both.map(|ends| found.iter().filter(|it| (it.local, it.remote) == ends).count());
+        let seen = both.map(|ends| {
+            found
+                .iter()
+                .filter(|it| (it.local, it.remote) == ends)
+                .count()
+        });
         assert_eq!(seen, [1, 1]);
         let info = super::super::info_of(&stream).expect("an answer");
         assert!((500..70_000).contains(&info.segment.get()), "{info:?}");

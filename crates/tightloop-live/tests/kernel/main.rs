@@ -92,7 +92,10 @@ fn a_controller_that_the_kernel_lacks_is_refused_before_anything_is_sent() {
     let settings = tcp::Settings::under("no_such_cc");
     let refused = Bulk::start(&ends, Way::Up, &settings, engine.clock());
     let told = refused.expect_err("refused").to_string();
-    assert!(told.contains("no_such_cc") && told.contains("modprobe"), "{told}");
+    assert!(
+        told.contains("no_such_cc") && told.contains("modprobe"),
+        "{told}"
+    );
     engine.stop().expect("work");
 }
 
