@@ -1,8 +1,12 @@
 //! The one bridge between the machine's clock and [`tightloop::units::Time`].
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tightloop::units::{Span, Time};
+
+/// The oldest moment of the system's clock that is believed. Ours: no packet
+/// waits longer to be taken from the kernel.
+pub const OLDEST: Duration = Duration::from_secs(1);
 
 /// A monotonic clock whose zero is the moment it was started.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,12 @@ impl Clock {
         }
     }
 
+    /// A clock that read zero at an instant.
+    #[must_use]
+    pub const fn since(start: Instant) -> Self {
+        Self { start }
+    }
+
     /// The time since the start.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -30,6 +40,17 @@ impl Clock {
     pub fn at(&self, instant: Instant) -> Time {
         let since = instant.saturating_duration_since(self.start);
         Time::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The clock's reading at a moment of the system's clock, in which the kernel
+    /// tells when packets came. That clock may be set at any time: a moment that
+    /// is not of the last [`OLDEST`] reads as now.
+    #[must_use]
+    pub fn at_system(&self, moment: SystemTime) -> Time {
+        let (system, now) = (SystemTime::now(), Instant::now());
+        let age = system.duration_since(moment).unwrap_or_default();
+        let age = if age > OLDEST { Duration::ZERO } else { age };
+        self.at(now.checked_sub(age).unwrap_or(now))
     }
 
     /// The instant at which this clock reads `time`, or `None` beyond what the
@@ -57,6 +78,18 @@ mod tests {
         let time = Time::from_nanos(123_456_789);
         let instant = clock.instant(time).expect("within range");
         assert_eq!(clock.at(instant), time);
+    }
+
+    #[test]
+    fn a_moment_of_the_system_is_as_old_on_this_clock() {
+        let clock = Clock::since(Instant::now() - Duration::from_secs(5));
+        let age = |moment| (clock.now() - clock.at_system(moment)).millis_f64();
+        let now = SystemTime::now();
+        let old = age(now - Duration::from_millis(700));
+        assert!((699.0..900.0).contains(&old), "{old}");
+        for unbelievable in [now - Duration::from_secs(3600), now + OLDEST] {
+            assert!((0.0..100.0).contains(&age(unbelievable)));
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub mod pipe;
 pub mod place;
 pub mod record;
 pub mod replay;
-mod sys;
+pub(crate) mod sys;
 
 pub use calibrate::{Ability, calibrate};
 pub use ends::Ends;

@@ -185,6 +185,14 @@ impl Recording {
         at.ok().map(|at| reel.takes[at].clone())
     }
 
+    /// Forgets the frames captured before a moment: a long call's would fill the
+    /// memory.
+    pub fn forget_before(&self, moment: Time) {
+        let mut reel = self.reel();
+        let old = reel.takes.partition_point(|take| take.captured < moment);
+        reel.takes.drain(..old);
+    }
+
     /// All frames so far, in the order of encoding.
     #[must_use]
     pub fn takes(&self) -> Vec<Take> {

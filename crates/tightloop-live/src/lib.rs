@@ -8,6 +8,8 @@
 // Keys of REFERENCES.md are not items; tests/citations.rs of the pure crate checks them.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+#[cfg(target_os = "linux")]
+pub mod call;
 pub mod clock;
 pub mod codec;
 #[cfg(target_os = "linux")]

@@ -26,7 +26,7 @@ use crate::sim::late::Late;
 use crate::sim::proxied::Proxied;
 use crate::sim::{HostId, World};
 use crate::traffic::{Traffic, TrafficSettings};
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time, index};
 use crate::video::playout::{Playout, PlayoutSettings};
 use crate::video::source::{Source, SourceSettings};
 use crate::video::{self, ENCODERS, Framing, RATE_CONTROLS, VideoStart};
@@ -449,14 +449,7 @@ impl Scenario {
         let flows = self.flow_names();
         let mut senders = Vec::new();
         for (id, flow) in (0..).zip(&self.flow) {
-            let builder = FlowBuilder {
-                scenario: self,
-                supplies,
-                flow,
-                id: FlowId(id),
-                key: format!("flow.{id}"),
-                name: &flows[senders.len()],
-            };
+            let builder = self.builder(FlowId(id), supplies, &flows)?;
             let clock = builder.clock();
             let sender = world.add_host(builder.sender()?);
             let receiver = world.add_host(builder.receiver(clock)?);
@@ -484,6 +477,59 @@ impl Scenario {
             links,
             flows,
             senders,
+        })
+    }
+
+    /// The sending half of one flow, for whoever has a network of another kind.
+    /// Its pacer catches up with wake-ups that are late by up to `slack`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scenario::build`]; a flow that there is not.
+    pub fn sender(
+        &self,
+        flow: FlowId,
+        slack: Span,
+        supplies: &Supplies<'_>,
+    ) -> Result<Sender, ScenarioError> {
+        self.check()?;
+        self.builder(flow, supplies, &self.flow_names())?
+            .session(slack)
+    }
+
+    /// The receiving half of one flow, with its own clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scenario::sender`].
+    pub fn receiver(&self, flow: FlowId, clock: Clock) -> Result<Box<dyn Endpoint>, ScenarioError> {
+        self.check()?;
+        let supplies = Supplies {
+            traces: &|_| None,
+            encoders: &|_, _, _| None,
+        };
+        self.builder(flow, &supplies, &self.flow_names())?
+            .receiver(clock)
+    }
+
+    fn builder<'a>(
+        &'a self,
+        id: FlowId,
+        supplies: &'a Supplies<'a>,
+        names: &'a [String],
+    ) -> Result<FlowBuilder<'a>, ScenarioError> {
+        let key = format!("flow.{}", id.0);
+        let at = index(u64::from(id.0));
+        let (Some(flow), Some(name)) = (self.flow.get(at), names.get(at)) else {
+            return Err(ScenarioError::new(key, "there is no such flow"));
+        };
+        Ok(FlowBuilder {
+            scenario: self,
+            supplies,
+            flow,
+            id,
+            key,
+            name,
         })
     }
 
@@ -613,6 +659,16 @@ impl FlowBuilder<'_> {
     }
 
     fn sender(&self) -> Result<Box<dyn Endpoint>, ScenarioError> {
+        let jitter = self.flow.wake_jitter;
+        let sender: Box<dyn Endpoint> = Box::new(self.session(jitter)?);
+        Ok(if jitter.is_positive() {
+            Box::new(Late::new(sender, jitter, self.stream("wake")))
+        } else {
+            sender
+        })
+    }
+
+    fn session(&self, slack: Span) -> Result<Sender, ScenarioError> {
         let (flow, framing) = (self.flow, self.scenario.packet.framing());
         let paths = flow.path.len();
         if paths == 0 || paths > PathSet::CAPACITY {
@@ -660,19 +716,12 @@ impl FlowBuilder<'_> {
             latency_budget: flow.latency_budget,
             probe_interval: flow.probe_interval,
             ecn: if flow.ecn { Ecn::Ect0 } else { Ecn::NotEct },
-            slack: flow.wake_jitter,
+            slack,
             start: flow.start,
             stop: flow.stop,
         };
         let application = self.application(source)?;
-        let sender = Sender::new(settings, controllers, scheduler, application);
-        let sender: Box<dyn Endpoint> = Box::new(sender);
-        Ok(if flow.wake_jitter.is_positive() {
-            let late = Late::new(sender, flow.wake_jitter, self.stream("wake"));
-            Box::new(late)
-        } else {
-            sender
-        })
+        Ok(Sender::new(settings, controllers, scheduler, application))
     }
 
     /// The camera, where the flow is video.

@@ -128,6 +128,18 @@ pub trait Encoder: fmt::Debug + Send {
     /// encoded before it.
     fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded;
 
+    /// Begins to encode one frame: what it became, or `None` where that comes
+    /// later, from [`Encoder::collect`]. In real time a caller must not wait for a
+    /// codec; an encoder that can take no further frame yet skips it.
+    fn begin(&mut self, now: Time, frame: &Frame, order: &Order) -> Option<Encoded> {
+        Some(self.encode(now, frame, order))
+    }
+
+    /// The next of the frames begun that is encoded by now, in their order.
+    fn collect(&mut self) -> Option<Encoded> {
+        None
+    }
+
     /// A copy that goes on from the same state, or `None` where that cannot be:
     /// real codecs cannot.
     fn fork(&self) -> Option<Box<dyn Encoder>>;

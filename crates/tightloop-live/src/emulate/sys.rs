@@ -2,8 +2,8 @@
 //! unsafe code of the emulator is in here.
 
 pub(super) mod device;
-pub(super) mod process;
-pub(super) mod thread;
+pub(crate) mod process;
+pub(crate) mod thread;
 
 use std::io;
 

@@ -42,6 +42,19 @@ pub fn packets(
     })
 }
 
+/// Where a fragment's bytes lie in a frame that [`packets`] has split: its first
+/// byte's place, and how many it has. `None` where there is no such fragment.
+#[must_use]
+pub fn place(payload: Bytes, index: u16, count: u16) -> Option<(Bytes, Bytes)> {
+    if index >= count {
+        return None;
+    }
+    let (each, larger) = (payload / u64::from(count), payload.get() % u64::from(count));
+    let index = u64::from(index);
+    let length = each + Bytes::new(u64::from(index < larger));
+    Some((each * index + Bytes::new(index.min(larger)), length))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -65,7 +78,11 @@ mod tests {
                 let fragment = packet.kind.fragment().expect("video");
                 prop_assert_eq!((fragment.index, fragment.frame), (nth, FrameId(3)));
                 prop_assert_eq!(fragment.last(), usize::from(nth) + 1 == all.len());
+                let before: Bytes = all[..usize::from(nth)].iter().map(|packet| packet.payload).sum();
+                let found = place(Bytes::new(payload), nth, fragment.count);
+                prop_assert_eq!(found, Some((before, packet.payload)));
             }
+            prop_assert_eq!(place(Bytes::new(payload), 3, 3), None);
         }
     }
 }

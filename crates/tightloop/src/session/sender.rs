@@ -374,6 +374,7 @@ impl Sender {
         match &mut self.application {
             Application::Traffic(_) => self.run_traffic(now),
             Application::Video(video) => {
+                video.collect(now, log);
                 let due = video.next_capture().is_some_and(|due| due <= now);
                 if self.running && due {
                     self.capture(now, log);

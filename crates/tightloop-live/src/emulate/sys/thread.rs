@@ -34,13 +34,13 @@ pub(in super::super) fn enter(namespace: &File) -> io::Result<()> {
 }
 
 /// Lets the calling thread's sleeps end as precisely as the kernel can.
-pub(in super::super) fn sleep_precisely() {
+pub(crate) fn sleep_precisely() {
     // SAFETY: takes no pointers; cannot fail for a positive value.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
 /// Gives the calling thread real-time priority, or takes it away.
-pub(in super::super) fn set_urgent(urgent: bool) -> io::Result<()> {
+pub(crate) fn set_urgent(urgent: bool) -> io::Result<()> {
     let (policy, priority) = if urgent {
         (libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY)
     } else {
@@ -57,7 +57,7 @@ pub(in super::super) fn set_urgent(urgent: bool) -> io::Result<()> {
 
 /// Sleeps until one of the descriptors is readable or closed, for `longest` at
 /// most. Returns which are.
-pub(in super::super) fn sleep<const N: usize>(
+pub(crate) fn sleep<const N: usize>(
     descriptors: [RawFd; N],
     longest: Option<Span>,
 ) -> io::Result<[bool; N]> {

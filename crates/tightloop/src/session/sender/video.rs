@@ -18,6 +18,9 @@ pub struct Video {
     pub(super) rate_control: Box<dyn RateControl>,
     encoder: Box<dyn Encoder>,
     interval: Span,
+    /// Frames that an encoder which others do not wait for works on, and their
+    /// orders.
+    begun: VecDeque<(Frame, Order)>,
     /// Encoded frames that are not ready yet, in the order of capture.
     pending: VecDeque<Coded>,
     /// The frame encoded last.
@@ -65,6 +68,7 @@ impl Video {
             rate_control,
             encoder,
             interval,
+            begun: VecDeque::new(),
             pending: VecDeque::new(),
             last: None,
             last_key: None,
@@ -81,6 +85,7 @@ impl Video {
             rate_control: self.rate_control.clone(),
             encoder: self.encoder.fork()?,
             interval: self.interval,
+            begun: self.begun.clone(),
             pending: self.pending.clone(),
             ..*self
         })
@@ -164,8 +169,20 @@ impl Video {
 
     fn encode(&mut self, now: Time, frame: &Frame, mut order: Order, log: &mut Log<'_>) {
         order.key |= self.must_be_key(frame);
-        let encoded = self.encoder.encode(now, frame, &order);
-        self.take(now, frame, encoded, &order, log);
+        match self.encoder.begin(now, frame, &order) {
+            Some(encoded) => self.take(now, frame, encoded, &order, log),
+            None => self.begun.push_back((*frame, order)),
+        }
+    }
+
+    /// Takes what an encoder that nobody waits for has become done with.
+    pub(super) fn collect(&mut self, now: Time, log: &mut Log<'_>) {
+        while !self.begun.is_empty()
+            && let Some(encoded) = self.encoder.collect()
+            && let Some((frame, order)) = self.begun.pop_front()
+        {
+            self.take(now, &frame, encoded, &order, log);
+        }
     }
 
     /// Encodes a frame twice from one state and keeps the larger result that fits.

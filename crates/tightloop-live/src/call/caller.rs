@@ -1,0 +1,442 @@
+//! The sending end.
+
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use noq_proto::ConnectionError;
+use tightloop::event::{Log, PathId, Sink};
+use tightloop::session::packetize::place;
+use tightloop::session::wire::Header;
+use tightloop::session::{Endpoint, Received, Transmit};
+use tightloop::units::{Bytes, Span, Time, earlier};
+
+use super::identity::WRONG_PIN;
+use super::opening::{Hello, Welcome, decode, encode, read, written};
+use super::quic::{Happened, LineId};
+use super::socket::Socket;
+use super::wait::Waiting;
+use super::way::Way;
+use super::{CallError, RECEIVER, SENDER, Signal, Tally, Trust, envelope, way};
+use crate::clock::Clock;
+use crate::footage_encoder::Recording;
+
+/// A line that has not been answered for this long is dialled again. Ours: two
+/// round trips of the longest path there is, and some losses.
+const REDIAL: Span = Span::from_secs(2);
+/// A call without a word from the other side for this long is taken up on a new
+/// line, in case the other side was started anew. Ours.
+const SILENT: Span = Span::from_secs(1);
+/// Packets that do not fit until the call is given up. Ours: a path's size may
+/// change for a moment.
+const TOO_LARGE: u64 = 20;
+/// How long good-byes may take.
+const FAREWELL: Span = Span::from_millis(300);
+
+/// Whom to call, and how.
+#[derive(Debug)]
+pub struct Dial {
+    /// The receiver.
+    pub to: SocketAddr,
+    /// How to know it.
+    pub trust: Trust,
+    /// What to say first; its proof, path and number of tries are filled in here.
+    pub hello: Hello,
+    /// The receiver must answer within this time.
+    pub patience: Span,
+    /// Coded frames are kept after they can no longer be sent again, for whoever
+    /// looks at them after the call.
+    pub keep: bool,
+}
+
+/// The sending end of a call that was answered.
+#[derive(Debug)]
+pub struct Caller {
+    ways: Vec<Way>,
+    dial: Dial,
+    clock: Clock,
+    incarnation: Option<String>,
+    tally: Tally,
+    room: Vec<u8>,
+    stop: Option<CallError>,
+    over: bool,
+}
+
+impl Caller {
+    /// Calls over each socket as a path of its own; returns once the first is
+    /// answered. `clock` is what the call's time is read from until it runs.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers, or not whom we trust, or not us; a stop in the meantime.
+    pub fn dial(
+        sockets: Vec<Socket>,
+        dial: Dial,
+        clock: Clock,
+        signal: &Signal,
+    ) -> Result<Self, CallError> {
+        let payload = envelope::udp_payload(dial.hello.packet.mtu, dial.to.ip());
+        let ways = sockets
+            .into_iter()
+            .map(|socket| Way::new(socket, payload, None));
+        let mut caller = Self {
+            ways: ways.collect::<Result<_, _>>()?,
+            clock,
+            dial,
+            incarnation: None,
+            tally: Tally::default(),
+            room: vec![0; super::socket::LARGEST],
+            stop: None,
+            over: false,
+        };
+        let mut waiting = Waiting::new(&caller.clock);
+        let begin = caller.clock.now();
+        loop {
+            let now = caller.clock.now();
+            caller.listen(now, None)?;
+            caller.redial(now)?;
+            caller.run_lines(now);
+            if let Some(error) = caller.stop.take() {
+                return Err(error);
+            }
+            if caller.ways.iter().any(|way| way.line.is_some()) {
+                return Ok(caller);
+            }
+            if signal.stopped() || now - begin > caller.dial.patience {
+                return Err(CallError::Silence {
+                    to: caller.dial.to,
+                    after: now - begin,
+                });
+            }
+            let soon = now + Span::from_millis(20);
+            let next = earlier(caller.next_line(), Some(soon));
+            caller.wait(&mut waiting, next, signal)?;
+        }
+    }
+
+    /// Runs the call until `until`, a stop, or the receiver's good-bye. Video's
+    /// bytes come from the recording; without one they are zeros. `clock` is the
+    /// session's from now on.
+    ///
+    /// # Errors
+    ///
+    /// What ends a call before its time.
+    pub fn run(
+        mut self,
+        session: &mut dyn Endpoint,
+        recording: Option<&Recording>,
+        clock: Clock,
+        until: Option<Time>,
+        signal: &Arc<Signal>,
+        sink: &mut dyn Sink,
+    ) -> Result<Tally, CallError> {
+        self.clock = clock;
+        for way in &mut self.ways {
+            way.start_again();
+        }
+        let mut waiting = Waiting::new(&clock);
+        let mut buffer = Vec::new();
+        let mut forgotten = Time::ZERO;
+        loop {
+            let now = clock.now();
+            self.listen(now, Some((session, &mut Log::to(sink))))?;
+            let news = signal.woken();
+            if news || session.next_wake().is_some_and(|due| due <= now) {
+                session.wake(now, &mut Log::to(sink));
+            }
+            self.speak(session, recording, &mut buffer, sink);
+            let now = clock.now();
+            self.redial(now)?;
+            self.run_lines(now);
+            if let Some(error) = self.stop.take() {
+                return Err(error);
+            }
+            if self.over || signal.stopped() || until.is_some_and(|until| now >= until) {
+                break;
+            }
+            if let Some(recording) = recording.filter(|_| !self.dial.keep)
+                && now - forgotten > way::FORGETTING
+            {
+                forgotten = now;
+                recording.forget_before(now - way::KEPT);
+            }
+            let next = earlier(earlier(session.next_wake(), until), self.next_line());
+            self.wait(&mut waiting, next, signal)?;
+        }
+        self.part(&mut waiting, signal)?;
+        for way in &self.ways {
+            self.tally.strangers += way.quic.strangers;
+        }
+        Ok(self.tally)
+    }
+
+    /// Says good-bye, so that the other side need not wait.
+    fn part(&mut self, waiting: &mut Waiting, signal: &Signal) -> Result<(), CallError> {
+        let begin = self.clock.now();
+        for at in 0..self.ways.len() {
+            let lines = [
+                self.ways[at].line.take(),
+                self.ways[at].dialled.take().map(|it| it.0),
+            ];
+            for line in lines.into_iter().flatten() {
+                let now = self.instant(begin);
+                self.ways[at]
+                    .quic
+                    .hang_up(now, line, super::OVER, "the call is over");
+            }
+        }
+        loop {
+            let now = self.clock.now();
+            self.run_lines(now);
+            if now - begin > FAREWELL || self.ways.iter().all(|way| way.quic.is_empty()) {
+                return Ok(());
+            }
+            self.listen(now, None)?;
+            let next = earlier(self.next_line(), Some(begin + FAREWELL));
+            self.wait(waiting, next, signal)?;
+        }
+    }
+
+    fn instant(&self, now: Time) -> std::time::Instant {
+        self.clock
+            .instant(now)
+            .unwrap_or_else(std::time::Instant::now)
+    }
+
+    /// Takes in everything that has come.
+    fn listen(
+        &mut self,
+        now: Time,
+        mut session: Option<(&mut dyn Endpoint, &mut Log<'_>)>,
+    ) -> Result<(), CallError> {
+        for at in 0..self.ways.len() {
+            while let Some(came) = self.ways[at].socket.receive(&self.clock, &mut self.room)? {
+                self.tally.received += 1;
+                let instant = self.instant(now);
+                let bytes = &self.room[..came.length];
+                let Some(line) = self.ways[at].receive(instant, came.from, bytes, &mut self.tally)
+                else {
+                    continue;
+                };
+                while let Some(happened) = self.ways[at].quic.poll(instant, line) {
+                    let message = match happened {
+                        Happened::Message(message) => message,
+                        other => {
+                            self.happened(now, at, line, other)?;
+                            continue;
+                        }
+                    };
+                    let path = PathId(at as u8);
+                    let (Some((session, log)), Some(message)) =
+                        (&mut session, envelope::open(message))
+                    else {
+                        continue;
+                    };
+                    self.ways[at].heard = now;
+                    let received = Received {
+                        bytes: &message,
+                        payload: Bytes::ZERO,
+                        ecn: came.ecn,
+                        arrived: came.at,
+                    };
+                    if session.receive(now, path, received, log).is_err() {
+                        self.tally.misread += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn happened(
+        &mut self,
+        now: Time,
+        at: usize,
+        line: LineId,
+        happened: Happened,
+    ) -> Result<(), CallError> {
+        let instant = self.instant(now);
+        let way = &mut self.ways[at];
+        match happened {
+            Happened::Message(_) => {}
+            Happened::Up => {
+                let session = way.quic.session(line);
+                let proof = session.and_then(|it| self.dial.trust.proof(it, SENDER));
+                let hello = Hello {
+                    path: at as u8,
+                    again: self.incarnation.is_some(),
+                    proof: written(proof),
+                    ..self.dial.hello.clone()
+                };
+                let words = encode(&hello).map_err(CallError::Refused)?;
+                way.quic.say(line, &words);
+            }
+            Happened::Said(words) => {
+                let welcome: Welcome = decode(&words).map_err(CallError::Refused)?;
+                let proof = read(welcome.proof.as_ref());
+                let session = way.quic.session(line);
+                if !session.is_some_and(|it| self.dial.trust.holds(it, RECEIVER, proof.as_deref()))
+                {
+                    way.quic
+                        .hang_up(instant, line, super::REFUSED, "wrong proof");
+                    self.stop = Some(CallError::Token);
+                    return Ok(());
+                }
+                way.dialled = None;
+                way.heard = now;
+                if let Some(old) = way.line.replace(line) {
+                    way.quic
+                        .hang_up(instant, old, super::REPLACED, "taken up again");
+                    self.tally.redialled += 1;
+                }
+                if self
+                    .incarnation
+                    .as_ref()
+                    .is_some_and(|it| *it != welcome.incarnation)
+                {
+                    self.tally.restarted += 1;
+                }
+                self.incarnation = Some(welcome.incarnation);
+            }
+            Happened::Down(reason) => {
+                let own = way.line.take_if(|it| *it == line).is_some();
+                way.dialled.take_if(|it| it.0 == line);
+                self.ended(own, &reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// A line has gone down; what does it mean for the call?
+    fn ended(&mut self, own: bool, reason: &ConnectionError) {
+        match reason {
+            ConnectionError::ApplicationClosed(close) => {
+                let words = String::from_utf8_lossy(&close.reason).into_owned();
+                match close.error_code.into_inner() as u32 {
+                    super::OVER => self.over |= own,
+                    super::REFUSED => self.stop = Some(CallError::Refused(words)),
+                    _ => {}
+                }
+            }
+            ConnectionError::TransportError(error) if error.reason.contains(WRONG_PIN) => {
+                self.stop = Some(CallError::Stranger(error.reason.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Dials where nobody answers.
+    fn redial(&mut self, now: Time) -> Result<(), CallError> {
+        let instant = self.instant(now);
+        for way in &mut self.ways {
+            if way.line.is_some() && now - way.heard < SILENT {
+                continue;
+            }
+            match way.dialled {
+                Some((_, since)) if now - since < REDIAL => continue,
+                Some((line, _)) => {
+                    way.quic
+                        .hang_up(instant, line, super::REPLACED, "dialled again")
+                }
+                None => {}
+            }
+            let line = way.quic.dial(instant, self.dial.to, &self.dial.trust)?;
+            way.dialled = Some((line, now));
+        }
+        Ok(())
+    }
+
+    /// Sends everything that may leave.
+    fn speak(
+        &mut self,
+        session: &mut dyn Endpoint,
+        recording: Option<&Recording>,
+        buffer: &mut Vec<u8>,
+        sink: &mut dyn Sink,
+    ) {
+        loop {
+            let now = self.clock.now();
+            let Some(transmit) = session.transmit(now, buffer, &mut Log::to(sink)) else {
+                return;
+            };
+            self.send(now, &transmit, buffer, recording);
+            if !transmit.more {
+                return;
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        transmit: &Transmit,
+        header: &[u8],
+        recording: Option<&Recording>,
+    ) {
+        let instant = self.instant(now);
+        let length = usize::try_from(transmit.payload.get()).unwrap_or(0);
+        let coded = recording.and_then(|recording| bytes_of(recording, header, transmit.payload));
+        let zeros;
+        let payload = match &coded {
+            Some((coded, from)) => &coded.bytes[*from..*from + length],
+            None => {
+                zeros = vec![0; length];
+                zeros.as_slice()
+            }
+        };
+        let Some(way) = self.ways.get_mut(usize::from(transmit.id.path.0)) else {
+            return;
+        };
+        if !way.send(instant, &[header, payload], transmit, &mut self.tally) {
+            self.tally.unsent += 1;
+        }
+        if way.too_large > TOO_LARGE {
+            self.stop = Some(CallError::TooLarge(self.dial.hello.packet.mtu));
+        }
+    }
+
+    fn run_lines(&mut self, now: Time) {
+        let instant = self.instant(now);
+        for at in 0..self.ways.len() {
+            self.ways[at].run(instant, &mut self.tally);
+            for line in self.ways[at].lines() {
+                while let Some(happened) = self.ways[at].quic.poll(instant, line) {
+                    if let Err(error) = self.happened(now, at, line, happened) {
+                        self.stop.get_or_insert(error);
+                    }
+                }
+            }
+            self.ways[at].run(instant, &mut self.tally);
+        }
+    }
+
+    fn next_line(&self) -> Option<Time> {
+        let next = self.ways.iter().filter_map(|way| way.quic.next()).min();
+        next.map(|instant| self.clock.at(instant))
+    }
+
+    fn wait(
+        &self,
+        waiting: &mut Waiting,
+        next: Option<Time>,
+        signal: &Signal,
+    ) -> Result<(), CallError> {
+        let sockets = self.ways.iter().map(|way| way.socket.as_raw_fd());
+        let bell = std::iter::once(signal.bell.as_raw_fd());
+        Ok(waiting.until(&self.clock, next, bell.chain(sockets))?)
+    }
+}
+
+/// The coded frame that a header speaks of, and where its fragment begins.
+fn bytes_of(
+    recording: &Recording,
+    header: &[u8],
+    payload: Bytes,
+) -> Option<(Arc<crate::codec::Coded>, usize)> {
+    let fragment = Header::decode(header).ok()?.kind.fragment()?;
+    let take = recording.take(fragment.frame)?;
+    let size = Bytes::len_of(take.coded.bytes.len());
+    let (from, length) = place(size, fragment.index, fragment.count)?;
+    let from = usize::try_from(from.get()).ok()?;
+    (length == payload).then_some((take.coded, from))
+}
