@@ -9,6 +9,7 @@ use tightloop_live::emulate::{Ability, Ends, calibrate};
 use tightloop_live::tcp;
 
 mod equal;
+mod own;
 mod peers;
 mod rows;
 mod spikes;

@@ -1,4 +1,5 @@
-//! The kernel's controllers against ours of the same names.
+//! The kernel's controllers against ours of the same names, and ours over real
+//! sockets against themselves.
 
 use anyhow::Result;
 use serde_json::json;
@@ -9,21 +10,31 @@ use tightloop_live::emulate::Lateness;
 use tightloop_live::tcp;
 
 use super::rows::{Allowed, Point, Row, table};
-use super::trial::Course;
-use super::{Stage, chosen, offered, say};
+use super::trial::{Course, Peer};
+use super::{Stage, chosen, offered, own, say};
 use crate::args::ValidateArgs;
 use crate::out;
 
 /// Named alike by the kernel and by us. The kernel's `bbr` is the first version.
-const PEERS: [&str; 3] = ["cubic", "reno", "bbr"];
+const KERNELS: [&str; 3] = ["cubic", "reno", "bbr"];
+/// Ours alone.
+const OWN: [&str; 2] = ["sqp", "copa"];
 
 /// What is held to be the same. Ours: for Cubic, which both sides follow an RFC
-/// in, and whose queue shows every difference of the links.
+/// in, and whose queue shows every difference of the links; and for SQP, whose
+/// nine tenths of a link are known beforehand.
 fn allowed(peer: &str) -> Option<Allowed> {
-    (peer == "cubic").then_some(Allowed {
-        throughput: 0.02,
-        p95: 0.1,
-    })
+    match peer {
+        "cubic" => Some(Allowed::Shares {
+            throughput: 0.02,
+            p95: 0.1,
+        }),
+        "sqp" => Some(Allowed::Band {
+            throughput: [17.5, 18.5],
+            owd: 3.0,
+        }),
+        _ => None,
+    }
 }
 
 /// A link, and what its windows are called.
@@ -79,9 +90,11 @@ fn steps(phase: Span) -> Plan {
 }
 
 pub(super) fn main(args: &ValidateArgs) -> Result<bool> {
-    let peers = chosen(&args.only, &PEERS)?;
+    let known = [&KERNELS[..], &OWN[..]].concat();
+    let chosen = chosen(&args.only, &known)?.into_iter();
+    let (kernels, own): (Vec<_>, Vec<_>) = chosen.partition(|name| KERNELS.contains(name));
     let mut stage = Stage::set()?;
-    let peers = offered(peers);
+    let peers = [offered(kernels), own].concat();
     let mut plans = vec![steady(args.duration)];
     if !args.steady {
         plans.push(steps(args.duration / 2));
@@ -94,8 +107,16 @@ pub(super) fn main(args: &ValidateArgs) -> Result<bool> {
                 "{peer}, {}: {}",
                 plan.names[0], plan.course.duration
             ));
-            let live = plan.course.live(&mut stage, &tcp::Settings::under(peer))?;
-            let simulated = plan.course.simulate(peer)?;
+            let course = &plan.course;
+            let (live, scenario) = if OWN.contains(peer) {
+                let scenario = own::scenario(course, peer, &stage.ends);
+                (course.live(&mut stage, Peer::Own(peer))?, scenario)
+            } else {
+                let flow = tcp::Settings::under(peer);
+                let live = course.live(&mut stage, Peer::Kernel(&flow))?;
+                (live, course.bulk(peer))
+            };
+            let simulated = course.simulate(&scenario)?;
             if live.strays > 0 {
                 say(&format!(
                     "warning: the kernel dropped {} packets outside of the link",

@@ -47,11 +47,13 @@ impl Point {
 
 /// How far apart the two may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Allowed {
-    /// As a share of the simulated throughput.
-    pub(super) throughput: f64,
-    /// As a share of the simulated 95th percentile of waiting.
-    pub(super) p95: f64,
+pub(super) enum Allowed {
+    /// As shares of the simulated throughput and of the simulated 95th percentile
+    /// of waiting.
+    Shares { throughput: f64, p95: f64 },
+    /// The live throughput lies between these, in Mbit/s, and the 95th percentiles
+    /// of the one-way delay are no more than this apart, in ms.
+    Band { throughput: [f64; 2], owd: f64 },
 }
 
 /// One window of one run.
@@ -85,20 +87,32 @@ impl Row {
 
     /// What is further apart than it may be.
     pub(super) fn faults(&self) -> Vec<String> {
-        let Some(allowed) = self.allowed else {
-            return Vec::new();
+        let percent = |it: f64| it * 100.0;
+        let checks = match self.allowed {
+            None => return Vec::new(),
+            Some(Allowed::Shares { throughput, p95 }) => {
+                let apart = self.throughput_apart().map(percent);
+                let waited = self.p95_apart().map(percent);
+                let [most, longest] = [throughput, p95].map(percent);
+                [
+                    ("throughput, % apart", apart, [-most, most]),
+                    ("p95 waiting, % apart", waited, [-longest, longest]),
+                ]
+            }
+            Some(Allowed::Band { throughput, owd }) => {
+                let apart = both(self.live.owd, self.simulated.owd, |a, b| a - b);
+                [
+                    ("throughput, Mbit/s", Some(self.live.throughput), throughput),
+                    ("p95 one-way delay, ms apart", apart, [-owd, owd]),
+                ]
+            }
         };
-        let checks = [
-            ("throughput", self.throughput_apart(), allowed.throughput),
-            ("p95 waiting", self.p95_apart(), allowed.p95),
-        ];
-        let faults = checks.iter().filter_map(|(what, apart, most)| {
-            let fine = apart.is_some_and(|apart| apart.abs() <= *most);
-            let told = apart.map_or("not there".into(), |it| {
-                format!("{:+.1} % apart", it * 100.0)
-            });
-            let (peer, link, most) = (&self.peer, &self.link, most * 100.0);
-            (!fine).then(|| format!("{peer}, {link}: {what} is {told}, more than {most:.0} %"))
+        let faults = checks.iter().filter_map(|(what, value, [low, high])| {
+            let fine = value.is_some_and(|value| (*low..=*high).contains(&value));
+            let value = value.map_or("nothing".into(), |it| format!("{it:.2}"));
+            let (peer, link) = (&self.peer, &self.link);
+            (!fine)
+                .then(|| format!("{peer}, {link}: {what}: {value} is not within {low} to {high}"))
         });
         faults.collect()
     }
@@ -175,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_too_far_apart_is_told_either_way() {
-        let allowed = Some(Allowed {
+        let allowed = Some(Allowed::Shares {
             throughput: 0.02,
             p95: 0.1,
         });
@@ -194,10 +208,24 @@ mod tests {
         let mut nothing = row(20.0, allowed);
         nothing.live.p95 = None;
         let told = nothing.faults();
-        assert_eq!(
-            told,
-            ["cubic, steady: p95 waiting is not there, more than 10 %"]
-        );
+        let expected = "cubic, steady: p95 waiting, % apart: nothing is not within -10 to 10";
+        assert_eq!(told, [expected]);
+        let band = Some(Allowed::Band {
+            throughput: [17.5, 18.5],
+            owd: 3.0,
+        });
+        for (live, owd, faults) in [
+            (18.0, 2.9, 0),
+            (18.0, -2.9, 0),
+            (17.4, 3.1, 2),
+            (18.6, 0.0, 1),
+        ] {
+            let mut row = row(live, band);
+            row.simulated.owd = Some(20.0);
+            row.live.owd = Some(20.0 + owd);
+            let told = row.faults();
+            assert_eq!(told.len(), faults, "{live} {owd}: {told:?}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tightloop::settings::Params;
 use tightloop::units::{Rate, Span, Time};
 use tightloop_live::tcp;
 
-use super::trial::Course;
+use super::trial::{Course, Peer};
 use super::{Stage, chosen, offered, say};
 use crate::args::SpikesArgs;
 use crate::out;
@@ -93,10 +93,11 @@ pub(super) fn main(args: &SpikesArgs) -> Result<bool> {
                     every: EVERY,
                     ..tcp::Settings::under(peer)
                 };
-                let live = course.live(&mut stage, &flow)?;
+                let live = course.live(&mut stage, Peer::Kernel(&flow))?;
                 let (effective, bound, packet) = spiked(&live.reports, *d)?;
-                let (_, simulated_bound, simulated) = spiked(&course.simulate(peer)?, *d)?;
-                let after = live.carried.samples.iter();
+                let (_, simulated_bound, simulated) =
+                    spiked(&course.simulate(&course.bulk(peer))?, *d)?;
+                let after = live.carried.iter().flat_map(|it| &it.samples);
                 let after = after.filter(|it| (drop..drop + spike::AFTER).contains(&it.at));
                 drops.push(Drop {
                     peer,
@@ -176,7 +177,7 @@ mod tests {
     fn the_simulated_spike_is_not_below_the_bound() {
         let (drop, d) = (Time::from_secs(8), Span::from_millis(50));
         let course = course(3, d, drop);
-        let reports = course.simulate("bbr").expect("a run");
+        let reports = course.simulate(&course.bulk("bbr")).expect("a run");
         let (ratio, bound, measured) = spiked(&reports, d).expect("a spike");
         assert!((2.4..=3.001).contains(&ratio), "{ratio}");
         assert_eq!(bound, spike::growth(ratio, d));

@@ -17,7 +17,7 @@ use tightloop_live::emulate::record::{Batch, Output};
 use tightloop_live::emulate::{Datagram, Engine, Lateness, Way};
 use tightloop_live::tcp::{self, Bulk, Carried};
 
-use super::Stage;
+use super::{Stage, own};
 
 /// The links of [`Scenario::single`].
 pub(super) const BOTTLENECK: &str = "bottleneck";
@@ -34,12 +34,22 @@ pub(super) struct Course {
     pub(super) ecn: bool,
 }
 
+/// Who sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peer<'a> {
+    /// The kernel's TCP.
+    Kernel(&'a tcp::Settings),
+    /// Our own session under this controller.
+    Own(&'a str),
+}
+
 /// What a live run was like.
 #[derive(Debug)]
 pub(super) struct Live {
     /// One for each window.
     pub(super) reports: Vec<Report>,
-    pub(super) carried: Carried,
+    /// What the kernel thought, where the flow is its own.
+    pub(super) carried: Option<Carried>,
     pub(super) lateness: Lateness,
     /// Packets that the kernel dropped outside of the link.
     pub(super) strays: u64,
@@ -97,24 +107,29 @@ impl Output for Gauges {
 }
 
 impl Course {
-    /// The scenario that is simulated.
-    pub(super) fn scenario(&self, controller: &str) -> Scenario {
-        let mut scenario = Scenario::single(controller);
-        scenario.duration = self.duration;
-        scenario
-            .link
-            .insert(BOTTLENECK.into(), self.bottleneck.clone());
-        scenario.link.insert(RETURN.into(), self.back.clone());
+    /// The scenario that is simulated for a controller of the kernel's.
+    pub(super) fn bulk(&self, controller: &str) -> Scenario {
+        let mut scenario = self.video(controller);
         let flow = &mut scenario.flow[0];
         flow.video = None;
         flow.traffic = Some(TrafficSettings::Bulk {});
-        flow.ecn = self.ecn;
         scenario
     }
 
-    /// Our controller, in virtual time.
-    pub(super) fn simulate(&self, controller: &str) -> Result<Vec<Report>> {
-        let scenario = self.scenario(controller);
+    /// The same with video.
+    pub(super) fn video(&self, controller: &str) -> Scenario {
+        let mut scenario = Scenario::single(controller);
+        scenario.duration = self.duration;
+        let links = [(BOTTLENECK, &self.bottleneck), (RETURN, &self.back)];
+        for (name, settings) in links {
+            scenario.link.insert(name.into(), settings.clone());
+        }
+        scenario.flow[0].ecn = self.ecn;
+        scenario
+    }
+
+    /// A scenario over these links, in virtual time.
+    pub(super) fn simulate(&self, scenario: &Scenario) -> Result<Vec<Report>> {
         let mut gauges = Gauges::new(self);
         let mut world = scenario.build(&|_| None)?.world;
         world.run(scenario.end(), &mut Log::to(&mut gauges));
@@ -131,8 +146,8 @@ impl Course {
         Ok([vec![up], vec![down]])
     }
 
-    /// The kernel's controller, in real time.
-    pub(super) fn live(&self, stage: &mut Stage, flow: &tcp::Settings) -> Result<Live> {
+    /// A flow over these links, in real time.
+    pub(super) fn live(&self, stage: &mut Stage, peer: Peer<'_>) -> Result<Live> {
         let ends = Arc::clone(&stage.ends);
         ends.tune("ipv4/tcp_ecn", if self.ecn { "1" } else { "0" })?;
         let gauges = Gauges::new(self);
@@ -140,10 +155,19 @@ impl Course {
         let drops = ends.kernel_drops();
         let engine = Engine::start(&ends, self.links()?, outputs, stage.ability.drive, |_| {})?;
         let end = Time::ZERO + self.duration;
-        let run = || -> Result<Carried, tcp::Error> {
-            let bulk = Bulk::start(&ends, Way::Up, flow, engine.clock())?;
-            thread::sleep(to_std(end - engine.clock().now()));
-            bulk.stop()
+        let run = || -> Result<Option<Carried>> {
+            match peer {
+                Peer::Kernel(flow) => {
+                    let bulk = Bulk::start(&ends, Way::Up, flow, engine.clock())?;
+                    thread::sleep(to_std(end - engine.clock().now()));
+                    Ok(Some(bulk.stop()?))
+                }
+                Peer::Own(name) => {
+                    let scenario = own::scenario(self, name, &ends);
+                    own::call(&ends, &scenario, engine.clock(), end)?;
+                    Ok(None)
+                }
+            }
         };
         let carried = run();
         let work = engine.stop()?;
