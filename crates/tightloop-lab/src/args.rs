@@ -10,13 +10,11 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
-use crate::compare;
-
-mod live;
-
 #[cfg(target_os = "linux")]
-pub(crate) use live::{EqualArgs, SpikesArgs, ValidateCommand};
-pub(crate) use live::{ProxyArgs, ValidateArgs};
+use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
+use crate::compare;
+#[cfg(target_os = "linux")]
+use crate::validate::args::{ProxyArgs, ValidateArgs};
 
 /// Congestion control for low-latency interactive video, tried out
 ///
@@ -53,7 +51,15 @@ pub(crate) enum Command {
     List(ListArgs),
     Trace(TraceArgs),
     Emulate(EmulateArgs),
+    #[cfg(target_os = "linux")]
+    Call(CallArgs),
+    #[cfg(target_os = "linux")]
+    Send(SendArgs),
+    #[cfg(target_os = "linux")]
+    Receive(ReceiveArgs),
+    #[cfg(target_os = "linux")]
     Validate(ValidateArgs),
+    #[cfg(target_os = "linux")]
     Proxy(ProxyArgs),
     /// Print a script that completes this command in a shell
     ///

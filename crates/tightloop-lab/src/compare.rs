@@ -16,13 +16,13 @@ use crate::store::REPORT;
 use crate::studio::Studio;
 
 mod call;
-mod contender;
+pub(crate) mod contender;
 mod grid;
-mod plan;
-mod screen;
+pub(crate) mod plan;
+pub(crate) mod screen;
 mod table;
 mod verdict;
-mod viewing;
+pub(crate) mod viewing;
 
 pub(crate) use contender::USUAL;
 

@@ -15,8 +15,8 @@ use crate::args::EmulateArgs;
 use crate::run::quoted;
 
 mod events;
-mod links;
-mod screen;
+pub(crate) mod links;
+pub(crate) mod screen;
 
 use events::Results;
 use links::Plan;

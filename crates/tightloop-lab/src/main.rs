@@ -1,6 +1,8 @@
 //! The command `tightloop`: it asks questions.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod call;
 mod compare;
 mod diagnostic;
 mod digest;
@@ -43,13 +45,21 @@ fn main() -> ExitCode {
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Call(args) => call::pair::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => call::send::main(&args).map(|()| true),
+        #[cfg(target_os = "linux")]
+        Command::Receive(args) => call::receive::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {
             Ok(status) => return status,
             Err(error) => Err(error),
         },
-        Command::Validate(args) => validated(&args),
-        Command::Proxy(args) => match proxied(&args) {
-            Ok(status) => return status,
+        #[cfg(target_os = "linux")]
+        Command::Validate(args) => validate::main(&args),
+        #[cfg(target_os = "linux")]
+        Command::Proxy(args) => match proxy::main(&args) {
+            Ok(status) => return ExitCode::from(status),
             Err(error) => Err(error),
         },
         Command::Completions { shell } => {
@@ -74,34 +84,9 @@ fn emulated(args: &args::EmulateArgs) -> Result<ExitCode, Error> {
     emulate::main(args).map(ExitCode::from)
 }
 
-#[cfg(target_os = "linux")]
-fn validated(args: &args::ValidateArgs) -> Result<bool, Error> {
-    validate::main(args)
-}
-
-#[cfg(target_os = "linux")]
-fn proxied(args: &args::ProxyArgs) -> Result<ExitCode, Error> {
-    proxy::main(args).map(ExitCode::from)
-}
-
-/// What is said where links cannot be emulated.
-#[cfg(not(target_os = "linux"))]
-const ELSEWHERE: &str =
-    "links are emulated on Linux alone: they need its TUN devices and namespaces";
-
 #[cfg(not(target_os = "linux"))]
 fn emulated(_args: &args::EmulateArgs) -> Result<ExitCode, Error> {
-    anyhow::bail!(ELSEWHERE)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn validated(_args: &args::ValidateArgs) -> Result<bool, Error> {
-    anyhow::bail!(ELSEWHERE)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn proxied(_args: &args::ProxyArgs) -> Result<ExitCode, Error> {
-    anyhow::bail!(ELSEWHERE)
+    anyhow::bail!("links are emulated on Linux alone: they need its TUN devices and namespaces")
 }
 
 fn complain(error: &Error) {

@@ -15,8 +15,8 @@ use tightloop_live::emulate::child::Family;
 use tightloop_live::emulate::{Datagram, Drive, Ends, Engine};
 use tightloop_live::proxy::{Change, Equaliser, flows, remember};
 
-use crate::args::ProxyArgs;
 use crate::emulate::{code, shell};
+use crate::validate::args::ProxyArgs;
 use crate::validate::told;
 
 /// Runs a command behind a proxy; gives the exit status.

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use tightloop_live::emulate::{Ability, Ends, calibrate};
 use tightloop_live::tcp;
 
+pub(crate) mod args;
 mod equal;
 mod own;
 mod peers;
@@ -15,7 +16,7 @@ mod rows;
 mod spikes;
 mod trial;
 
-use crate::args::{ValidateArgs, ValidateCommand};
+use args::{ValidateArgs, ValidateCommand};
 pub(crate) use equal::told;
 
 /// Runs what was asked for; gives whether all is as it should be.

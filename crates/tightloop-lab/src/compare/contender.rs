@@ -15,15 +15,15 @@ const PLAIN: &str = "follow";
 
 /// A controller, and the rate control above it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Contender {
+pub(crate) struct Contender {
     /// As it was typed.
-    pub(super) name: String,
-    pub(super) cc: Named,
-    pub(super) rate_control: Named,
+    pub(crate) name: String,
+    pub(crate) cc: Named,
+    pub(crate) rate_control: Named,
 }
 
 /// Reads a list such as `sqp,vidaptive+copa:delta=0.1`.
-pub(super) fn list(text: &str) -> Result<Vec<Contender>> {
+pub(crate) fn list(text: &str) -> Result<Vec<Contender>> {
     let mut contenders: Vec<Contender> = Vec::new();
     for name in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
         let contender = one(name)?;
@@ -80,7 +80,7 @@ fn named(text: &str) -> Result<Named> {
 
 impl Contender {
     /// Its folder.
-    pub(super) fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         out::file_name(&self.name)
     }
 }

@@ -37,23 +37,23 @@ const TAIL: Span = Span::from_secs(1);
 
 /// What all contenders have in common.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The scenario, its call without a controller.
     base: Scenario,
     /// The call's place among the flows.
-    pub(super) call: usize,
+    pub(crate) call: usize,
     /// The encoder of the call.
     encoder: Named,
     /// The most that the encoder is asked for.
     max: Rate,
     /// The link in words.
-    pub(super) link: String,
-    pub(super) video: String,
+    pub(crate) link: String,
+    pub(crate) video: String,
 }
 
 impl Plan {
     /// Makes the plan; a trace that is made for it goes into the folder of results.
-    pub(super) fn of(args: &CompareArgs, video: &str, link: Option<&str>) -> Result<Self> {
+    pub(crate) fn of(args: &CompareArgs, video: &str, link: Option<&str>) -> Result<Self> {
         let (mut base, call, link) = network(args, link)?;
         base.seed = args.seed;
         base.measure.to = Some(base.measure.to.unwrap_or(base.end()));
@@ -71,12 +71,12 @@ impl Plan {
     }
 
     /// How long each call lasts.
-    pub(super) fn duration(&self) -> Span {
+    pub(crate) fn duration(&self) -> Span {
         self.base.duration - TAIL
     }
 
     /// One contender's call.
-    pub(super) fn scenario(&self, contender: &Contender) -> Scenario {
+    pub(crate) fn scenario(&self, contender: &Contender) -> Scenario {
         let mut scenario = self.base.clone();
         scenario.name = format!("compare {}", contender.name);
         let end = scenario.end();

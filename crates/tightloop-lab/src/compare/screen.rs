@@ -8,17 +8,17 @@ use tightloop::units::Time;
 
 /// Listens to a run for one flow's frames.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     flow: FlowId,
     window: Window,
     /// Every frame captured in the window, in order.
-    pub(super) captured: Vec<(FrameId, Time)>,
-    pub(super) completed: BTreeSet<FrameId>,
-    pub(super) shown: BTreeSet<FrameId>,
+    pub(crate) captured: Vec<(FrameId, Time)>,
+    pub(crate) completed: BTreeSet<FrameId>,
+    pub(crate) shown: BTreeSet<FrameId>,
 }
 
 impl Screen {
-    pub(super) fn of(flow: FlowId, window: Window) -> Self {
+    pub(crate) fn of(flow: FlowId, window: Window) -> Self {
         Self {
             flow,
             window,

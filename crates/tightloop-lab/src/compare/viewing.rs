@@ -70,7 +70,7 @@ impl<'a> Viewing<'a> {
 }
 
 /// Decodes and measures a whole call. `tell` hears of each frame.
-pub(super) fn measure(
+pub(crate) fn measure(
     screen: &Screen,
     filmed: &Filmed,
     vmaf_every: u32,
@@ -91,7 +91,7 @@ pub(super) fn measure(
 }
 
 /// The pictures of one frame: what should have been on the screen, and what was.
-pub(super) fn still(screen: &Screen, filmed: &Filmed, place: usize) -> Result<(Picture, Picture)> {
+pub(crate) fn still(screen: &Screen, filmed: &Filmed, place: usize) -> Result<(Picture, Picture)> {
     let mut viewing = Viewing::new(screen, filmed)?;
     for &(frame, _) in screen.captured.iter().take(place) {
         viewing.advance(frame);

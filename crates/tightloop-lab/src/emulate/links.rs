@@ -20,44 +20,55 @@ use crate::trace;
 
 /// A link of one way.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
-    pub(super) name: String,
-    pub(super) settings: Settings,
+pub(crate) struct Planned {
+    pub(crate) name: String,
+    pub(crate) settings: Settings,
 }
 
 /// All links, and the traces they play.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) name: String,
+pub(crate) struct Plan {
+    pub(crate) name: String,
     /// Up and down, each in the order in which packets meet them.
-    pub(super) ways: [Vec<Planned>; 2],
+    pub(crate) ways: [Vec<Planned>; 2],
     traces: BTreeMap<String, Arc<Trace>>,
     seed: u64,
 }
 
 impl Plan {
-    pub(super) fn of(args: &EmulateArgs) -> Result<Self> {
+    pub(crate) fn of(args: &EmulateArgs) -> Result<Self> {
         let mut plan = match &args.scenario {
             Some(path) => Self::of_scenario(path, args)?,
             None => Self::of_words(args)?,
         };
         for link in plan.ways.iter_mut().flatten() {
-            let settings = &mut link.settings;
-            settings.once |= args.once && settings.trace.is_some();
-            if let Some(name) = &settings.trace
-                && !plan.traces.contains_key(name)
+            link.settings.once |= args.once && link.settings.trace.is_some();
+        }
+        plan.load()
+    }
+
+    /// The links that a scenario's flow crosses.
+    pub(crate) fn of_file(file: &File, flow: &str, seed: u64) -> Result<Self> {
+        Self::of_flow(file, Path::new(&file.scenario.name), flow, seed)?.load()
+    }
+
+    /// Reads the traces that links name.
+    fn load(mut self) -> Result<Self> {
+        for link in self.ways.iter().flatten() {
+            if let Some(name) = &link.settings.trace
+                && !self.traces.contains_key(name)
             {
                 let trace = Arc::new(trace::read(Path::new(name))?);
-                plan.traces.insert(name.clone(), trace);
+                self.traces.insert(name.clone(), trace);
             }
         }
         // What cannot be built is to be known before anything is started.
-        plan.build::<tightloop_live::emulate::Datagram>()?;
-        Ok(plan)
+        self.build::<tightloop_live::emulate::Datagram>()?;
+        Ok(self)
     }
 
     /// The links themselves; numbered from the first up to the last down.
-    pub(super) fn build<P: Packet>(&self) -> Result<[Vec<Link<P>>; 2]> {
+    pub(crate) fn build<P: Packet>(&self) -> Result<[Vec<Link<P>>; 2]> {
         let find = |name: &str| self.traces.get(name).cloned();
         let mut built = <[Vec<Link<P>>; 2]>::default();
         for way in Way::BOTH {
@@ -74,7 +85,7 @@ impl Plan {
     }
 
     /// The first link of a way.
-    pub(super) fn first(&self, way: Way) -> LinkId {
+    pub(crate) fn first(&self, way: Way) -> LinkId {
         LinkId(match way {
             Way::Up => 0,
             Way::Down => self.ways[0].len() as u32,
@@ -82,12 +93,12 @@ impl Plan {
     }
 
     /// The last link of a way.
-    pub(super) fn last(&self, way: Way) -> LinkId {
+    pub(crate) fn last(&self, way: Way) -> LinkId {
         LinkId(self.first(way).0 + (self.ways[way.place()].len() as u32).max(1) - 1)
     }
 
     /// The most that both ways can carry together, where that is limited.
-    pub(super) fn most(&self) -> Option<Rate> {
+    pub(crate) fn most(&self) -> Option<Rate> {
         let ways = self.ways.iter().map(|links| {
             let most = links.iter().filter_map(|link| self.fastest(&link.settings));
             most.min()
@@ -107,7 +118,7 @@ impl Plan {
     }
 
     /// A way in words.
-    pub(super) fn words(&self, way: Way) -> String {
+    pub(crate) fn words(&self, way: Way) -> String {
         let links = self.ways[way.place()].iter();
         links
             .map(|link| words(&link.settings))
@@ -157,13 +168,17 @@ impl Plan {
 
     fn of_scenario(path: &Path, args: &EmulateArgs) -> Result<Self> {
         let file = File::load(path, &[], Some(args.seed))?;
+        Self::of_flow(&file, path, &args.flow, args.seed)
+    }
+
+    fn of_flow(file: &File, path: &Path, wanted: &str, seed: u64) -> Result<Self> {
         let scenario = &file.scenario;
         let names = scenario.flow_names();
-        let place = names.iter().position(|name| *name == args.flow);
-        let place = place.or_else(|| args.flow.parse().ok());
+        let place = names.iter().position(|name| name == wanted);
+        let place = place.or_else(|| wanted.parse().ok());
         let known = names.iter().map(String::as_str);
         let Some((place, flow)) = place.and_then(|it| Some((it, scenario.flow.get(it)?))) else {
-            bail!(unknown_name("flow", &args.flow, known));
+            bail!(unknown_name("flow", wanted, known));
         };
         let Some(way) = flow.path.first() else {
             bail!("flow `{}` of {} has no path", names[place], path.display());
@@ -204,7 +219,7 @@ impl Plan {
             name: scenario.name.clone(),
             ways: [up, down],
             traces: BTreeMap::new(),
-            seed: args.seed,
+            seed,
         })
     }
 }

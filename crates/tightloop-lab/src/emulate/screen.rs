@@ -60,7 +60,7 @@ fn quantiles(lateness: &Lateness) -> [String; 3] {
 }
 
 /// A run in words, and what makes it doubtful.
-pub(super) fn work(work: &Work, kernel_drops: [u64; 2]) -> (String, Vec<String>) {
+pub(crate) fn work(work: &Work, kernel_drops: [u64; 2]) -> (String, Vec<String>) {
     let mut table = Table::default();
     let ways = &work.ways;
     let column = |of: fn(&tightloop_live::emulate::Passage) -> f64| ways.iter().map(of).map(Some);

@@ -15,7 +15,7 @@ use crate::table::Table;
 const PER_CENT: f64 = 100.0;
 
 /// For people.
-pub(super) fn text(
+pub(crate) fn text(
     scenario: &Scenario,
     about: &About,
     report: &Report,

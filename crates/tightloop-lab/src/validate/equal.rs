@@ -17,8 +17,8 @@ use tightloop_live::emulate::{Engine, Way};
 use tightloop_live::proxy::{Change, Equaliser, flows, remember};
 use tightloop_live::tcp::{self, Bulk};
 
+use super::args::EqualArgs;
 use super::{Stage, say};
-use crate::args::EqualArgs;
 use crate::out;
 use crate::table::Table;
 

@@ -62,6 +62,7 @@ pub(super) fn call(ends: &Ends, scenario: &Scenario, clock: Clock, end: Time) ->
         },
         patience: PATIENCE,
         keep: false,
+        marks: None,
     };
     let over = Arc::new(Signal::new()?);
     thread::scope(|scope| {

@@ -9,10 +9,10 @@ use tightloop::units::{Rate, Span, Time};
 use tightloop_live::emulate::Lateness;
 use tightloop_live::tcp;
 
+use super::args::ValidateArgs;
 use super::rows::{Allowed, Point, Row, table};
 use super::trial::{Course, Peer};
 use super::{Stage, chosen, offered, own, say};
-use crate::args::ValidateArgs;
 use crate::out;
 
 /// Named alike by the kernel and by us. The kernel's `bbr` is the first version.

@@ -9,9 +9,9 @@ use tightloop::settings::Params;
 use tightloop::units::{Rate, Span, Time};
 use tightloop_live::tcp;
 
+use super::args::SpikesArgs;
 use super::trial::{Course, Peer};
 use super::{Stage, chosen, offered, say};
-use crate::args::SpikesArgs;
 use crate::out;
 use crate::table::Table;
 

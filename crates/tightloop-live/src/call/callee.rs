@@ -12,6 +12,7 @@ use tightloop::units::{self, Span, Time, earlier};
 
 use super::assembly::Assembly;
 use super::identity::{Fingerprint, Identity, Trust, hex, random};
+use super::marks::Marks;
 use super::opening::{Hello, VERSION, Welcome, decode, encode, read, written};
 use super::quic::{Happened, LineId};
 use super::screen::{Screen, Seen};
@@ -103,6 +104,11 @@ impl Callee {
         })
     }
 
+    /// Notes from now on which packet is in which datagram.
+    pub fn note(&mut self, marks: Marks) {
+        self.way.marks = Some(marks);
+    }
+
     /// What senders pin.
     #[must_use]
     pub const fn fingerprint(&self) -> Fingerprint {
@@ -133,11 +139,11 @@ impl Callee {
         let begin = self.clock.now();
         let mut buffer = Vec::new();
         let ended = loop {
-            let now = self.clock.now();
-            if let Err(error) = self.listen(now, &mut call, open, sink) {
+            if let Err(error) = self.listen(&mut call, open, sink) {
                 break Err(error);
             }
             signal.woken();
+            let now = self.clock.now();
             if let Some(call) = &mut call {
                 let session = &mut call.opened.session;
                 if session.next_wake().is_some_and(|due| due <= now) {
@@ -185,7 +191,6 @@ impl Callee {
         while !self.way.quic.is_empty() && self.clock.now() - begin < FAREWELL {
             let now = self.clock.now();
             let _ = self.listen(
-                now,
                 &mut None,
                 &mut |_| Err("the call is over".into()),
                 &mut Vec::new(),
@@ -208,14 +213,14 @@ impl Callee {
 
     fn listen(
         &mut self,
-        now: Time,
         call: &mut Option<Call>,
         open: &mut dyn FnMut(&Hello) -> Result<Opened, String>,
         sink: &mut dyn Sink,
     ) -> Result<(), CallError> {
-        let instant = self.instant(now);
         while let Some(came) = self.way.socket.receive(&self.clock, &mut self.room)? {
             self.tally.received += 1;
+            let now = self.clock.now();
+            let instant = self.instant(now);
             let bytes = &self.room[..came.length];
             let Some(line) = self.way.receive(instant, came.from, bytes, &mut self.tally) else {
                 continue;

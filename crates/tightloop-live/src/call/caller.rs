@@ -12,6 +12,7 @@ use tightloop::session::{Endpoint, Received, Transmit};
 use tightloop::units::{Bytes, Span, Time, earlier};
 
 use super::identity::WRONG_PIN;
+use super::marks::Marks;
 use super::opening::{Hello, Welcome, decode, encode, read, written};
 use super::quic::{Happened, LineId};
 use super::socket::Socket;
@@ -47,6 +48,8 @@ pub struct Dial {
     /// Coded frames are kept after they can no longer be sent again, for whoever
     /// looks at them after the call.
     pub keep: bool,
+    /// Where to note which packet is in which datagram, if anywhere.
+    pub marks: Option<Marks>,
 }
 
 /// The sending end of a call that was answered.
@@ -89,11 +92,14 @@ impl Caller {
             stop: None,
             over: false,
         };
+        for way in &mut caller.ways {
+            way.marks.clone_from(&caller.dial.marks);
+        }
         let mut waiting = Waiting::new(&caller.clock);
         let begin = caller.clock.now();
         loop {
             let now = caller.clock.now();
-            caller.listen(now, None)?;
+            caller.listen(None)?;
             caller.redial(now)?;
             caller.run_lines(now);
             if let Some(error) = caller.stop.take() {
@@ -138,8 +144,8 @@ impl Caller {
         let mut buffer = Vec::new();
         let mut forgotten = Time::ZERO;
         loop {
+            self.listen(Some((session, &mut Log::to(sink))))?;
             let now = clock.now();
-            self.listen(now, Some((session, &mut Log::to(sink))))?;
             let news = signal.woken();
             if news || session.next_wake().is_some_and(|due| due <= now) {
                 session.wake(now, &mut Log::to(sink));
@@ -191,7 +197,7 @@ impl Caller {
             if now - begin > FAREWELL || self.ways.iter().all(|way| way.quic.is_empty()) {
                 return Ok(());
             }
-            self.listen(now, None)?;
+            self.listen(None)?;
             let next = earlier(self.next_line(), Some(begin + FAREWELL));
             self.wait(waiting, next, signal)?;
         }
@@ -206,12 +212,12 @@ impl Caller {
     /// Takes in everything that has come.
     fn listen(
         &mut self,
-        now: Time,
         mut session: Option<(&mut dyn Endpoint, &mut Log<'_>)>,
     ) -> Result<(), CallError> {
         for at in 0..self.ways.len() {
             while let Some(came) = self.ways[at].socket.receive(&self.clock, &mut self.room)? {
                 self.tally.received += 1;
+                let now = self.clock.now();
                 let instant = self.instant(now);
                 let bytes = &self.room[..came.length];
                 let Some(line) = self.ways[at].receive(instant, came.from, bytes, &mut self.tally)

@@ -8,6 +8,7 @@ use tightloop::session::Transmit;
 use tightloop::units::{Bytes, Span, Time};
 
 use super::identity::Identity;
+use super::marks::Marks;
 use super::quic::{LineId, Quic};
 use super::socket::{Socket, Unsent};
 use super::{CallError, Tally, envelope};
@@ -30,6 +31,8 @@ pub(super) struct Way {
     pub(super) heard: Time,
     /// Packets that the path does not carry.
     pub(super) too_large: u64,
+    /// Where to note what is in which datagram.
+    pub(super) marks: Option<Marks>,
 }
 
 impl Way {
@@ -45,6 +48,7 @@ impl Way {
             dialled: None,
             heard: Time::ZERO,
             too_large: 0,
+            marks: None,
         })
     }
 
@@ -97,7 +101,7 @@ impl Way {
         transmit: &Transmit,
         tally: &mut Tally,
     ) -> bool {
-        let (socket, quic) = (&mut self.socket, &mut self.quic);
+        let (socket, quic, marks) = (&mut self.socket, &mut self.quic, &self.marks);
         let counted = message.iter().map(|part| part.len()).sum::<usize>();
         let mut last = None;
         let went = quic.send(now, line, message, &mut |bytes, to| {
@@ -106,6 +110,11 @@ impl Way {
                 self.too_large += 1;
             }
             tell(sent, tally);
+            if let Some(marks) = marks {
+                // What went before it, if anything, is noted under a wrong name, which
+                // is rare and is only ever read of a link's log.
+                marks.note(bytes, transmit.id);
+            }
             last = Some((bytes.len(), to));
         });
         if let Some((length, to)) = last.filter(|_| went) {

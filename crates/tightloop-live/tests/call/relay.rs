@@ -8,26 +8,26 @@ use std::time::Duration;
 
 /// What it does to packets.
 #[derive(Debug, Default)]
-pub struct Knobs {
+pub(crate) struct Knobs {
     /// Of a thousand packets so many are lost, from the sender to the receiver.
-    pub up: AtomicU32,
+    pub(crate) up: AtomicU32,
     /// The way back.
-    pub down: AtomicU32,
+    pub(crate) down: AtomicU32,
     /// Packets to the receiver come from a new address from now on.
-    pub rebind: AtomicBool,
+    pub(crate) rebind: AtomicBool,
     stop: AtomicBool,
 }
 
 /// A running relay.
 #[derive(Debug)]
-pub struct Relay {
-    pub at: SocketAddr,
-    pub knobs: Arc<Knobs>,
+pub(crate) struct Relay {
+    pub(crate) at: SocketAddr,
+    pub(crate) knobs: Arc<Knobs>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Relay {
-    pub fn to(receiver: SocketAddr) -> Self {
+    pub(crate) fn to(receiver: SocketAddr) -> Self {
         let front = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         front
             .set_read_timeout(Some(Duration::from_millis(5)))

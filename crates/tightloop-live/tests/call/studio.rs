@@ -21,37 +21,37 @@ use tightloop_live::footage_encoder::FootageEncoder;
 type Events = Vec<(Time, Event)>;
 
 #[derive(Debug)]
-pub struct Studio {
+pub(crate) struct Studio {
     local: SocketAddr,
     footage: Arc<Footage>,
     identity: Arc<Identity>,
-    pub out: Option<String>,
-    pub patience: Span,
+    pub(crate) out: Option<String>,
+    pub(crate) patience: Span,
 }
 
 #[derive(Debug)]
-pub struct Sent {
-    pub tally: Tally,
+pub(crate) struct Sent {
+    pub(crate) tally: Tally,
 }
 
 #[derive(Debug)]
-pub struct Received {
-    pub tally: Tally,
-    pub seen: Option<Seen>,
-    pub events: Events,
+pub(crate) struct Received {
+    pub(crate) tally: Tally,
+    pub(crate) seen: Option<Seen>,
+    pub(crate) events: Events,
 }
 
 #[derive(Debug)]
-pub struct Receiver {
-    pub at: SocketAddr,
-    pub fingerprint: Fingerprint,
+pub(crate) struct Receiver {
+    pub(crate) at: SocketAddr,
+    pub(crate) fingerprint: Fingerprint,
     token: Option<String>,
     signal: Arc<Signal>,
     thread: JoinHandle<Received>,
 }
 
 /// What a sender knows of a receiver.
-pub fn trust(receiver: &Receiver) -> Trust {
+pub(crate) fn trust(receiver: &Receiver) -> Trust {
     Trust {
         pin: Some(receiver.fingerprint),
         token: receiver.token.clone(),
@@ -59,7 +59,7 @@ pub fn trust(receiver: &Receiver) -> Trust {
 }
 
 impl Studio {
-    pub fn at(local: &str) -> Self {
+    pub(crate) fn at(local: &str) -> Self {
         let settings = FootageSettings {
             size: Some("160x96".parse().expect("a size")),
             longest: Span::from_secs(1),
@@ -90,11 +90,11 @@ impl Studio {
         scenario
     }
 
-    pub fn receive(&self, token: Option<&str>) -> Receiver {
+    pub(crate) fn receive(&self, token: Option<&str>) -> Receiver {
         self.receive_at(self.local, token)
     }
 
-    pub fn receive_at(&self, at: SocketAddr, token: Option<&str>) -> Receiver {
+    pub(crate) fn receive_at(&self, at: SocketAddr, token: Option<&str>) -> Receiver {
         let signal = Arc::new(Signal::new().expect("a signal"));
         let clock = Clock::start();
         let socket = loop {
@@ -132,7 +132,12 @@ impl Studio {
     }
 
     /// Calls for so many milliseconds.
-    pub fn call(&self, to: SocketAddr, trust: &Trust, millis: u64) -> Result<Sent, CallError> {
+    pub(crate) fn call(
+        &self,
+        to: SocketAddr,
+        trust: &Trust,
+        millis: u64,
+    ) -> Result<Sent, CallError> {
         let signal = Arc::new(Signal::new().expect("a signal"));
         let scenario = self.scenario(overhead(to.ip()));
         let hello = Hello {
@@ -155,6 +160,7 @@ impl Studio {
             hello,
             patience: self.patience,
             keep: false,
+            marks: None,
         };
         let socket = Socket::bind(self.local).expect("a socket");
         let caller = Caller::dial(vec![socket], dial, Clock::start(), &signal)?;
@@ -216,17 +222,17 @@ fn opened(hello: &Hello, out: Option<&str>) -> Result<Opened, String> {
 }
 
 impl Receiver {
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.signal.stop();
     }
 
     /// Waits for the end of the call.
-    pub fn end(self) -> Received {
+    pub(crate) fn end(self) -> Received {
         self.thread.join().expect("no panic")
     }
 
     /// Ends it without a word to the sender.
-    pub fn kill(self) {
+    pub(crate) fn kill(self) {
         self.signal.vanish();
         self.thread.join().expect("no panic");
     }

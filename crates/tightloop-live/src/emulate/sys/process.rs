@@ -89,25 +89,25 @@ pub(in super::super) fn prepare(command: &mut Command) {
 /// Signals as a stream, instead of their usual effects. Dropping it brings
 /// those back.
 #[derive(Debug)]
-pub(in super::super) struct Signals {
+pub(crate) struct Signals {
     file: File,
     before: libc::sigset_t,
 }
 
 /// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Signal {
-    pub(in super::super) number: libc::c_int,
+pub(crate) struct Signal {
+    pub(crate) number: libc::c_int,
     /// The terminal sent it, to all programs in the foreground.
-    pub(in super::super) by_terminal: bool,
+    pub(crate) by_terminal: bool,
 }
 
-pub(in super::super) const CHILD: libc::c_int = libc::SIGCHLD;
+pub(crate) const CHILD: libc::c_int = libc::SIGCHLD;
 
 impl Signals {
     /// Takes the signals that end a program, and the one that says that a child
     /// has ended. Threads started later take none of them.
-    pub(in super::super) fn take() -> io::Result<Self> {
+    pub(crate) fn take() -> io::Result<Self> {
         // SAFETY: the sets are initialised by sigemptyset before use, and the
         // pointers are good for the calls; the descriptor is new.
         unsafe {
@@ -134,7 +134,7 @@ impl Signals {
     }
 
     /// The next signal that has come.
-    pub(in super::super) fn next(&self) -> Option<Signal> {
+    pub(crate) fn next(&self) -> Option<Signal> {
         let mut bytes = [0_u8; mem::size_of::<libc::signalfd_siginfo>()];
         (&self.file).read_exact(&mut bytes).ok()?;
         // SAFETY: the kernel fills the whole struct, which is of integers.

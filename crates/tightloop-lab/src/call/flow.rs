@@ -1,0 +1,136 @@
+//! The session's two halves, from what was typed or said.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tightloop::event::FlowId;
+use tightloop::scenario::{ClockSettings, Flow, Named, Scenario, Supplies};
+use tightloop::session::receiver::Clock;
+use tightloop::session::sender::Sender;
+use tightloop::units::{Bytes, Span};
+use tightloop_live::call::{Apart, Film, Hello, Opened, SLACK, Screen, Signal, VERSION, output};
+use tightloop_live::codec::codec;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::args::FlowArgs;
+use crate::compare::contender;
+use crate::compare::plan::Plan;
+use crate::studio::Stage;
+
+/// The one flow of a live call.
+pub(super) const FLOW: FlowId = FlowId(0);
+
+/// The scenario of one call, as a comparison would have it, but for the size of
+/// headers.
+pub(super) fn scenario(
+    args: &FlowArgs,
+    link: &str,
+    duration: Span,
+    delay: Span,
+    (mtu, overhead): (Bytes, Bytes),
+) -> Result<Scenario> {
+    let contenders = contender::list(&args.cc)?;
+    let [contender] = contenders.as_slice() else {
+        bail!("--cc {}: a call has one controller", args.cc);
+    };
+    let comparison = args.comparison(link, duration, delay);
+    let plan = Plan::of(&comparison, &args.video, Some(link))?;
+    let mut scenario = plan.scenario(contender);
+    scenario.name = format!("call {}", contender.name);
+    let mut flow = scenario.flow.swap_remove(plan.call);
+    flow.ecn |= args.ecn;
+    flow.scheduler = Named::plain(&args.scheduler);
+    // Both ends read one clock, or clocks of which nothing is known.
+    flow.clock = Some(ClockSettings {
+        offset: Span::ZERO,
+        drift_ppm: 0.0,
+    });
+    scenario.flow = vec![flow];
+    scenario.packet.mtu = mtu;
+    scenario.packet.overhead = overhead;
+    Ok(scenario)
+}
+
+/// The sending half; a real encoder is on a thread of its own.
+pub(super) fn sender(
+    scenario: &Scenario,
+    stage: &Stage<'_>,
+    signal: &Arc<Signal>,
+) -> Result<Sender> {
+    let supplies = Supplies {
+        traces: &|_| None,
+        encoders: &|flow, name, start| {
+            let encoder = stage.encoder(flow, name, start, Path::new(""))?;
+            Some(encoder.and_then(|encoder| {
+                let apart = Apart::new(encoder, Arc::clone(signal));
+                let apart = apart.map_err(|error| {
+                    tightloop::settings::SettingError(format!("no thread for the encoder: {error}"))
+                })?;
+                Ok(Box::new(apart) as Box<dyn tightloop::video::Encoder>)
+            }))
+        },
+    };
+    Ok(scenario.sender(FLOW, SLACK, &supplies)?)
+}
+
+/// What the sender says first.
+pub(super) fn hello(scenario: &Scenario, stage: &Stage<'_>, fps: f64) -> Result<Hello> {
+    let flow = scenario.flow.first().context("no flow")?;
+    let film = stage.filmed(FLOW).map(|filmed| Film {
+        codec: filmed.codec.name.to_owned(),
+        size: filmed.footage.size(),
+        fps,
+    });
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let moment = format!(
+        "{} {}",
+        now.unwrap_or_default().as_nanos(),
+        std::process::id()
+    );
+    let mut flow = flow.clone();
+    // What is filmed is nobody's business but the sender's.
+    if let Some(video) = &mut flow.video {
+        video.encoder = Named::plain(&video.encoder.name);
+    }
+    Ok(Hello {
+        version: VERSION,
+        call: format!("{:016x}", xxh3_64(moment.as_bytes())),
+        path: 0,
+        again: false,
+        proof: None,
+        film,
+        packet: scenario.packet,
+        flow,
+    })
+}
+
+/// The receiving half, from what the sender has said.
+pub(super) fn received(hello: &Hello, clock: Clock, out: &str) -> Result<Opened, String> {
+    let scenario = of_hello(hello);
+    let session = scenario.receiver(FLOW, clock);
+    let session = session.map_err(|error| error.to_string())?;
+    let screen = match &hello.film {
+        None => None,
+        Some(film) => {
+            let kind = codec(&film.codec).map_err(|error| error.to_string())?;
+            let decoder = (kind.decoder)().map_err(|error| error.to_string())?;
+            let output = output::open(out, film.size, film.fps, !hello.again)?;
+            let screen = Screen::new(Some(decoder), vec![output], super::unwritten);
+            Some(screen.map_err(|error| error.to_string())?)
+        }
+    };
+    Ok(Opened { session, screen })
+}
+
+/// A scenario with the sender's flow alone.
+pub(super) fn of_hello(hello: &Hello) -> Scenario {
+    let mut scenario = Scenario::single("fixed");
+    scenario.name = "call".into();
+    scenario.packet = hello.packet;
+    scenario.flow = vec![Flow {
+        name: Some("call".into()),
+        ..hello.flow.clone()
+    }];
+    scenario
+}
