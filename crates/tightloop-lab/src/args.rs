@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tightloop::link::formats::Format;
@@ -13,6 +12,9 @@ use tightloop_live::picture::Size;
 #[cfg(target_os = "linux")]
 use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
 use crate::compare;
+use crate::trace::{Generator, format};
+#[cfg(target_os = "linux")]
+use crate::validate::args::{ProxyArgs, ValidateArgs};
 
 /// Congestion control for low-latency interactive video, tried out
 ///
@@ -55,6 +57,10 @@ pub(crate) enum Command {
     Send(SendArgs),
     #[cfg(target_os = "linux")]
     Receive(ReceiveArgs),
+    #[cfg(target_os = "linux")]
+    Validate(ValidateArgs),
+    #[cfg(target_os = "linux")]
+    Proxy(ProxyArgs),
     /// Print a script that completes this command in a shell
     ///
     /// For bash: tightloop completions bash > ~/.local/share/bash-completion/completions/tightloop
@@ -387,22 +393,4 @@ pub(crate) struct EmulateArgs {
     /// The command and its words [default: a shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-}
-
-/// A kind of trace to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Generator {
-    /// A cellular link
-    Lte,
-    /// A wireless local network
-    Wifi,
-}
-
-/// Reads a format's name.
-fn format() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.iter().map(|format| format.name());
-    PossibleValuesParser::new(names).map(|name| {
-        let named = Format::named(&name);
-        named.expect("the parser lets known names pass")
-    })
 }

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use tightloop_live::call::{Seen, Tally};
 
 pub(crate) mod args;
+mod beside;
 mod flow;
 pub(crate) mod pair;
 pub(crate) mod receive;

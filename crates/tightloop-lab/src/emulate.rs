@@ -122,7 +122,7 @@ fn unwritten(failure: &Failure) -> String {
 }
 
 /// A status as a shell gives it.
-fn code(status: ExitStatus) -> u8 {
+pub(crate) fn code(status: ExitStatus) -> u8 {
     let code = match (status.code(), status.signal()) {
         (Some(code), _) => code,
         (None, Some(signal)) => 128 + signal,
@@ -131,20 +131,23 @@ fn code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(255)
 }
 
-/// What to run: the command, or a shell that says where it is.
+/// What to run: the command, or a shell.
 fn command(args: &EmulateArgs) -> Command {
     if let Some((program, words)) = args.command.split_first() {
         let mut command = Command::new(program);
         command.args(words);
         return command;
     }
+    shell("emulate")
+}
+
+/// A shell that says where it is.
+pub(crate) fn shell(place: &str) -> Command {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));
     let mut command = Command::new(shell);
     // A shell's own file sets its prompt after it has started.
-    command.env(
-        "PROMPT_COMMAND",
-        "PS1=\"[emulate] $PS1\"; unset PROMPT_COMMAND",
-    );
+    let prompt = format!("PS1=\"[{place}] $PS1\"; unset PROMPT_COMMAND");
+    command.env("PROMPT_COMMAND", prompt);
     command
 }
 

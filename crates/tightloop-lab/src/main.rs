@@ -12,12 +12,16 @@ mod file;
 mod follow;
 mod list;
 mod out;
+#[cfg(target_os = "linux")]
+mod proxy;
 mod report;
 mod run;
 mod store;
 mod studio;
 mod table;
 mod trace;
+#[cfg(target_os = "linux")]
+mod validate;
 
 use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
@@ -49,6 +53,13 @@ fn main() -> ExitCode {
         Command::Receive(args) => call::receive::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {
             Ok(status) => return status,
+            Err(error) => Err(error),
+        },
+        #[cfg(target_os = "linux")]
+        Command::Validate(args) => validate::main(&args),
+        #[cfg(target_os = "linux")]
+        Command::Proxy(args) => match proxy::main(&args) {
+            Ok(status) => return ExitCode::from(status),
             Err(error) => Err(error),
         },
         Command::Completions { shell } => {

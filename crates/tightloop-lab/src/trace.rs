@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use tightloop::link::formats::Format;
 use tightloop::link::generate::{Lte, Wifi};
@@ -13,7 +15,7 @@ use tightloop::link::trace::Trace;
 use tightloop::settings::{Params, settings};
 use tightloop::units::{Rate, Span};
 
-use crate::args::{Generator, TraceArgs, TraceCommand};
+use crate::args::{TraceArgs, TraceCommand};
 use crate::out;
 
 /// The most that a file may unpack to.
@@ -21,6 +23,24 @@ const LARGEST: u64 = 1 << 30;
 
 /// How wide a rate is drawn.
 const WIDTH: usize = 60;
+
+/// A kind of trace to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generator {
+    /// A cellular link
+    Lte,
+    /// A wireless local network
+    Wifi,
+}
+
+/// Reads a format's name.
+pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(names).map(|name| {
+        let named = Format::named(&name);
+        named.expect("the parser lets known names pass")
+    })
+}
 
 pub(crate) fn main(args: &TraceArgs) -> Result<()> {
     match &args.command {

@@ -25,6 +25,7 @@ pub mod calibrate;
 pub mod child;
 pub mod ends;
 pub mod engine;
+pub mod flows;
 pub mod lateness;
 pub mod mahimahi;
 pub mod pace;
@@ -40,7 +41,7 @@ pub use calibrate::{Ability, calibrate};
 pub use ends::Ends;
 pub use engine::{Drive, Engine, Passage, Work};
 pub use lateness::Lateness;
-pub use packet::{Datagram, Way};
+pub use packet::{Datagram, Side, Way};
 
 /// Why there is no emulated link.
 #[derive(Debug, thiserror::Error)]

@@ -17,5 +17,9 @@ pub mod emulate;
 pub mod footage;
 pub mod footage_encoder;
 pub mod picture;
+#[cfg(target_os = "linux")]
+pub mod proxy;
 pub mod quality;
 pub mod stills;
+#[cfg(target_os = "linux")]
+pub mod tcp;

@@ -38,6 +38,7 @@ mod packets;
 mod report;
 mod ring;
 mod samples;
+mod sensitivity;
 mod series;
 mod slots;
 pub mod spike;
@@ -53,6 +54,7 @@ pub use report::{
     Report, SlotReport, SpikeReport,
 };
 pub use samples::{Samples, Spread, percentile};
+pub use sensitivity::{FLOOR, Sensitivity};
 pub use series::{Curve, Point, Series};
 pub use summary::Summary;
 

@@ -34,6 +34,10 @@ pub mod reno;
 pub mod rocc;
 pub mod sqp;
 
+/// The gauge of a controller's own minimum RTT in seconds, windowed where it
+/// has a window.
+pub const MIN_RTT: &str = "min_rtt_s";
+
 /// Every controller of the house.
 pub const ALGORITHMS: &[Algorithm] = &[
     fixed::FIXED,
@@ -262,8 +266,7 @@ pub trait Controller: DynClone + fmt::Debug + Send {
         None
     }
 
-    /// Inner quantities, by the names of the paper. `min_rtt_s`, the
-    /// controller's own windowed minimum RTT in seconds, is standard.
+    /// Inner quantities, by the names of the paper. [`MIN_RTT`] is standard.
     fn inspect(&self, _gauge: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -40,6 +40,7 @@ pub mod event;
 pub mod filter;
 pub mod link;
 pub mod paths;
+pub mod proxy;
 pub mod rng;
 pub mod scenario;
 pub mod session;

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::event::{Ecn, Log, PacketId, PathId};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 pub mod feedback;
 pub mod ledger;
@@ -79,6 +79,13 @@ pub trait Endpoint: fmt::Debug + Send {
 
     /// When to call [`Endpoint::wake`] next.
     fn next_wake(&self) -> Option<Time>;
+
+    /// The minimum round-trip time that a path's controller goes by; where it
+    /// says none, the smallest since the path came up. `None` where nothing has
+    /// been measured, and for those who do not send.
+    fn min_rtt(&self, _path: PathId) -> Option<Span> {
+        None
+    }
 
     /// A copy that goes on from the same state, or `None` where that cannot be.
     fn fork(&self) -> Option<Box<dyn Endpoint>>;

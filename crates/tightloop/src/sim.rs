@@ -17,8 +17,10 @@ use crate::units::{Bytes, Time, index};
 
 pub mod engine;
 pub mod late;
+pub mod proxied;
 
 use engine::Engine;
+use proxied::Proxied;
 
 /// A datagram on its way through the network. Links pass it on by its box, which
 /// is used again when it has arrived.
@@ -57,6 +59,8 @@ struct Route {
     links: SmallVec<[usize; 4]>,
     to: usize,
     path: PathId,
+    /// Bytes of data that have arrived this way.
+    delivered: Bytes,
 }
 
 #[derive(Debug)]
@@ -73,6 +77,7 @@ pub struct World {
     links: Vec<Link<Box<Datagram>>>,
     hosts: Vec<Host>,
     routes: Vec<Route>,
+    proxies: Vec<Proxied>,
     clocks: Vec<(FlowId, Clock)>,
     engine: Engine,
     started: bool,
@@ -119,6 +124,7 @@ impl World {
             links: Vec::new(),
             hosts: Vec::new(),
             routes: Vec::new(),
+            proxies: Vec::new(),
             clocks: Vec::new(),
             engine: Engine::new(0),
             started: false,
@@ -156,7 +162,13 @@ impl World {
             links: links.iter().map(|link| index(u64::from(link.0))).collect(),
             to: to.0,
             path,
+            delivered: Bytes::ZERO,
         });
+    }
+
+    /// Puts a proxy where acknowledgements come in to a sender.
+    pub fn add_proxy(&mut self, proxied: Proxied) {
+        self.proxies.push(proxied);
     }
 
     /// Notes a receiver's clock, for the log alone.
@@ -174,6 +186,16 @@ impl World {
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.packets
+    }
+
+    /// Bytes of data that have arrived from a host so far, copies made by links
+    /// counted too.
+    #[must_use]
+    pub fn delivered(&self, from: HostId) -> Bytes {
+        let routes = self.hosts[from.0].routes.iter();
+        routes
+            .map(|route| self.routes[index(u64::from(*route))].delivered)
+            .sum()
     }
 
     /// Datagrams that an endpoint could not read. Zero unless a foreign stack
@@ -223,6 +245,7 @@ impl World {
             links: self.links.clone(),
             hosts,
             routes: self.routes.clone(),
+            proxies: self.proxies.clone(),
             clocks: self.clocks.clone(),
             engine: self.engine.clone(),
             started: self.started,
@@ -246,8 +269,10 @@ impl World {
             self.now = due;
             if component < self.links.len() {
                 self.run_link(component, log);
-            } else {
+            } else if component < self.links.len() + self.hosts.len() {
                 self.wake(component - self.links.len(), log);
+            } else {
+                self.tick(component - self.links.len() - self.hosts.len(), log);
             }
         }
         self.now = self.now.max(until);
@@ -255,7 +280,7 @@ impl World {
 
     fn start(&mut self, log: &mut Log<'_>) {
         self.started = true;
-        self.engine = Engine::new(self.links.len() + self.hosts.len());
+        self.engine = Engine::new(self.links.len() + self.hosts.len() + self.proxies.len());
         for &(flow, clock) in &self.clocks {
             log.emit(self.now, || Event::Clock {
                 flow,
@@ -263,9 +288,29 @@ impl World {
                 drift_ppb: clock.drift_ppb,
             });
         }
+        for proxy in 0..self.proxies.len() {
+            self.delay_acks(proxy, log);
+        }
         for host in 0..self.hosts.len() {
             self.drain(host, log);
         }
+    }
+
+    /// A proxy's turn.
+    fn tick(&mut self, proxy: usize, log: &mut Log<'_>) {
+        let proxied = &mut self.proxies[proxy];
+        let sender = &*self.hosts[proxied.sender.0].endpoint;
+        proxied.tick(self.now, sender);
+        self.delay_acks(proxy, log);
+    }
+
+    fn delay_acks(&mut self, proxy: usize, log: &mut Log<'_>) {
+        let proxied = &self.proxies[proxy];
+        proxied.apply(self.now, &mut self.links, log);
+        let component = self.links.len() + self.hosts.len() + proxy;
+        self.engine.set(component, proxied.proxy.next_tick());
+        let link = proxied.link;
+        self.touch_link(link);
     }
 
     /// While somebody listens, every change of a link is an event, so that the
@@ -313,12 +358,15 @@ impl World {
 
     /// A datagram is at the end of a hop: on to the next, or to its host.
     fn carry(&mut self, datagram: Box<Datagram>, log: &mut Log<'_>) {
-        let route = &self.routes[index(u64::from(datagram.route))];
+        let route = &mut self.routes[index(u64::from(datagram.route))];
         if usize::from(datagram.hop) < route.links.len() {
             return self.forward(datagram, log);
         }
         let (to, path) = (route.to, route.path);
-        self.packets += u64::from(datagram.sent.id.direction == Direction::Data);
+        if datagram.sent.id.direction == Direction::Data {
+            route.delivered += datagram.sent.size;
+            self.packets += 1;
+        }
         let received = Received {
             bytes: &datagram.sent.bytes,
             payload: datagram.sent.payload,

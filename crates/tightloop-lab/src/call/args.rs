@@ -88,6 +88,9 @@ pub(crate) struct CallArgs {
     /// How long the call lasts
     #[arg(long, value_name = "SPAN", default_value = "20 s")]
     pub(crate) duration: Span,
+    /// Let a bulk flow of the kernel's TCP share the link, for example tcp:cubic; may be given several times
+    #[arg(long, value_name = "tcp:CONTROLLER")]
+    pub(crate) with: Vec<String>,
     /// Keep the received video: a file that ends in .y4m or .h264, - for Y4M on the standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,

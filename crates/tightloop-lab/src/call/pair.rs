@@ -20,6 +20,7 @@ use tightloop_live::emulate::{Drive, Ends, Engine};
 use tightloop_live::quality::Summary as Quality;
 
 use super::args::CallArgs;
+use super::beside::{Beside, Planned};
 use super::wire::Wire;
 use super::{counted, flow, results, say, seen, written};
 use crate::compare::screen::Screen;
@@ -38,6 +39,7 @@ const TOGETHER: Span = Span::from_secs(10);
 
 /// Makes the call.
 pub(crate) fn main(args: &CallArgs) -> Result<()> {
+    let others = Planned::of(&args.with)?;
     // First, as an ordinary user's namespaces are for a process of one thread.
     let ends = Arc::new(Ends::open()?);
     let signals = [Arc::new(Signal::new()?), Arc::new(Signal::new()?)];
@@ -102,6 +104,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let caller = Caller::dial(vec![near], dial, clock, here);
     let base = clock.now();
     let mut events: Vec<(Time, Event)> = Vec::new();
+    let beside = others.start(&ends, clock);
     let filmed = stage.filmed(flow::FLOW);
     let sent = caller.and_then(|caller| {
         let recording = filmed.as_ref().map(|filmed| &filmed.recording);
@@ -112,6 +115,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     if sent.is_err() {
         there.stop();
     }
+    let beside = beside.map(Beside::stop);
     let received = receiving
         .join()
         .map_err(|_| anyhow!("the receiver broke down"))?;
@@ -161,6 +165,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     for doubt in &doubts {
         say(&format!("warning: more than this machine can do: {doubt}"));
     }
+    beside?.iter().for_each(|line| say(line));
     say(&format!("sender: {}", counted(&sent)));
     say(&format!("receiver: {}", counted(&got)));
     if let Some(shown) = &shown {

@@ -192,3 +192,37 @@ fn a_full_disk_spoils_the_log_and_not_the_run() {
     let done = emulate(&scratch, &["--log=log", "--", "sh", "-c", "exit 7"]);
     assert_eq!(done.code, 7, "{}", done.stderr);
 }
+
+#[test]
+fn strict_fails_where_packets_were_late_and_only_then() {
+    let Some(scratch) = ready() else { return };
+    // Packets that are due while the emulator stands still.
+    let stop = "for _ in {1..50}; do echo > /dev/udp/$TIGHTLOOP_BASE/9; done
+                kill -STOP $PPID; sleep 0.3; kill -CONT $PPID; sleep 0.1";
+    let probe = Command::new("bash").args(["-c", "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no bash");
+        return;
+    }
+    let late = ["--delay=100ms", "--", "bash", "-c", stop];
+    let done = emulate(&scratch, &late);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(
+        done.stderr.contains("more than 1 ms late"),
+        "{}",
+        done.stderr
+    );
+    let done = emulate(&scratch, &[&["--strict"], &late[..]].concat());
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    let told = "warning: more than this machine can do: up: ";
+    assert!(done.stderr.contains(told), "{}", done.stderr);
+    // Nothing crosses, so nothing is late; and the command's failure says more.
+    let done = emulate(&scratch, &["--strict", "--", "true"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let fails = format!("{stop}; exit 7");
+    let done = emulate(
+        &scratch,
+        &["--strict", "--delay=100ms", "--", "bash", "-c", &fails],
+    );
+    assert_eq!(done.code, 7, "{}", done.stderr);
+}

@@ -8,6 +8,8 @@ mod emulate;
 mod errors;
 mod scratch;
 mod shipped;
+#[cfg(target_os = "linux")]
+mod validate;
 
 use std::process::Stdio;
 use std::thread;

@@ -23,6 +23,7 @@ use tightloop_live::emulate::replay::Keeper;
 use tightloop_live::emulate::{
     Ability, Datagram, Drive, Ends, Engine, Lateness, Way, Work, calibrate,
 };
+use tightloop_live::tcp::set_congestion;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -146,20 +147,6 @@ fn versus(ends: &Arc<Ends>, name: &str, seconds: f64) -> Outcome<()> {
     Ok(())
 }
 
-/// Sets a connection's congestion control.
-fn choose(stream: &TcpStream, name: &str) -> io::Result<()> {
-    let (level, what) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
-    let size = name.len() as libc::socklen_t;
-    #[allow(unsafe_code)]
-    // SAFETY: the name is `size` bytes that live through the call.
-    let set =
-        unsafe { libc::setsockopt(stream.as_raw_fd(), level, what, name.as_ptr().cast(), size) };
-    if set < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
 /// One TCP flow from inside to outside; what arrived, in Mbit/s.
 fn bulk(ends: &Ends, time: Duration, controller: Option<&str>) -> Outcome<f64> {
     let listener = TcpListener::bind((ends.far_address(), 0))?;
@@ -170,7 +157,7 @@ fn bulk(ends: &Ends, time: Duration, controller: Option<&str>) -> Outcome<f64> {
             ends.enter()?;
             let mut stream = TcpStream::connect(address)?;
             if let Some(name) = controller {
-                choose(&stream, name)?;
+                set_congestion(&stream, name).map_err(io::Error::other)?;
             }
             let bytes = vec![7; 1 << 17];
             while !stop.load(Ordering::Relaxed) {

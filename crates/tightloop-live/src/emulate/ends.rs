@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
 use super::Error;
-use super::packet::{MTU, Way};
+use super::packet::{MTU, Side, Way};
 use super::place::Place;
 use super::sys::device::{self, Tun};
 use super::sys::{process, thread as this_thread};
@@ -138,6 +138,44 @@ impl Ends {
     /// The kernel's reason.
     pub fn enter(&self) -> io::Result<()> {
         this_thread::enter(&self.inside)
+    }
+
+    /// A side's address.
+    #[must_use]
+    pub fn address(&self, side: Side) -> Ipv4Addr {
+        match side {
+            Side::Near => self.near_address(),
+            Side::Far => self.far_address(),
+        }
+    }
+
+    /// Does something on one side: inside, on a thread that is moved there;
+    /// outside, on the calling thread. A socket made there stays there.
+    ///
+    /// # Errors
+    ///
+    /// The thread could not be moved.
+    pub fn on<T: Send>(&self, side: Side, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        if side == Side::Far {
+            return Ok(work());
+        }
+        let inside = || self.enter().map(|()| work());
+        thread::scope(|scope| {
+            let done = scope.spawn(inside).join();
+            done.unwrap_or_else(|_| Err(io::Error::other("what was to be done inside broke down")))
+        })
+    }
+
+    /// Changes a setting of the inside's network: the key `ipv4/tcp_ecn` is
+    /// `net.ipv4.tcp_ecn`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has no such setting, or not that value.
+    pub fn tune(&self, key: &str, value: &str) -> io::Result<()> {
+        let path = format!("/proc/sys/net/{key}");
+        self.on(Side::Near, || fs::write(&path, value))?
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot set {path}: {error}")))
     }
 
     /// Packets that the kernel has dropped because nobody took them off the

@@ -12,6 +12,7 @@ use tightloop::link::{Link, Packet};
 use tightloop::units::{Bytes, Span, Time, earlier};
 
 use super::ends::Ends;
+use super::flows::Flows;
 use super::lateness::Lateness;
 use super::pace::{Pace, Wait};
 use super::packet::{Datagram, Way};
@@ -124,6 +125,23 @@ impl Engine {
         drive: Drive,
         tell: fn(&Failure),
     ) -> io::Result<Self> {
+        Self::start_sorting(ends, links, outputs, drive, tell, None)
+    }
+
+    /// The same, with flows told apart if these are given. What flows fly
+    /// longer is a matter of the last link of each way.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's reason.
+    pub fn start_sorting(
+        ends: &Arc<Ends>,
+        links: [Vec<Link<Datagram>>; 2],
+        outputs: Vec<Box<dyn Output>>,
+        drive: Drive,
+        tell: fn(&Failure),
+        flows: Option<Flows>,
+    ) -> io::Result<Self> {
         let (woken, wake) = io::pipe()?;
         let stop = Arc::new(AtomicBool::new(false));
         let tallies = Arc::new(<[Tally; 2]>::default());
@@ -133,6 +151,7 @@ impl Engine {
             pipes: links.map(Pipe::new),
             ways: Default::default(),
             recorder: Recorder::new(outputs, tell),
+            flows,
             rooms: Vec::with_capacity(ROOMS),
             clock,
             drive,
@@ -193,6 +212,7 @@ struct Mover {
     pipes: [Pipe<Datagram>; 2],
     ways: [Passage; 2],
     recorder: Recorder,
+    flows: Option<Flows>,
     rooms: Vec<Vec<u8>>,
     clock: Clock,
     drive: Drive,
@@ -217,6 +237,7 @@ impl Mover {
             if loops.is_multiple_of(LOOK) {
                 self.publish();
             }
+            self.obey();
             let mut busy = false;
             for way in Way::BOTH {
                 busy |= self.send(way)?;
@@ -323,8 +344,16 @@ impl Mover {
         Ok(true)
     }
 
-    fn arrive(&mut self, way: Way, packet: Datagram) -> io::Result<()> {
+    fn arrive(&mut self, way: Way, mut packet: Datagram) -> io::Result<()> {
         let now = self.clock.now();
+        if let Some(flows) = &mut self.flows {
+            let (flow, delays) = flows.sort(packet.bytes(), way);
+            packet.set_flow(flow);
+            for (flow, extra) in delays.into_iter().flatten() {
+                let pipe = &mut self.pipes[Way::of(flow).place()];
+                pipe.set_flow_delay(now, flow, extra, &mut Log::to(&mut self.recorder));
+            }
+        }
         let passage = &mut self.ways[way.place()];
         passage.arrived += 1;
         if self.recorder.on() {
@@ -345,6 +374,19 @@ impl Mover {
                 self.deliver(now, way, packet)
             }
             None => Ok(()),
+        }
+    }
+
+    /// Carries out what has been ordered from outside.
+    #[inline]
+    fn obey(&mut self) {
+        let Some(flows) = &mut self.flows else {
+            return;
+        };
+        for (flow, way, extra) in flows.orders() {
+            let now = self.clock.now();
+            let mut log = Log::to(&mut self.recorder);
+            self.pipes[way.place()].set_flow_delay(now, flow, extra, &mut log);
         }
     }
 

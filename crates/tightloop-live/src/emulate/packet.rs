@@ -41,7 +41,8 @@ impl Way {
         }
     }
 
-    /// The flow that stands for all its packets in the log.
+    /// The flow that stands for all its packets in the log, where they are not
+    /// sorted.
     #[must_use]
     pub const fn flow(self) -> FlowId {
         match self {
@@ -49,30 +50,68 @@ impl Way {
             Self::Down => FlowId(1),
         }
     }
+
+    /// Which way the packets of a flow go: see [`flows`](super::flows).
+    #[must_use]
+    pub const fn of(flow: FlowId) -> Self {
+        if flow.0.is_multiple_of(2) {
+            Self::Up
+        } else {
+            Self::Down
+        }
+    }
+
+    /// Where its packets come from.
+    #[must_use]
+    pub const fn source(self) -> Side {
+        match self {
+            Self::Up => Side::Near,
+            Self::Down => Side::Far,
+        }
+    }
+
+    /// Where they go.
+    #[must_use]
+    pub const fn target(self) -> Side {
+        match self {
+            Self::Up => Side::Far,
+            Self::Down => Side::Near,
+        }
+    }
+}
+
+/// A side of an emulated link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Inside, where the command is.
+    Near,
+    /// Outside.
+    Far,
 }
 
 /// An IPv4 or IPv6 packet on its way.
 ///
-/// All packets of one way are one flow to the link: jitter that does not
-/// reorder keeps them in line, and they share one stream of chance.
+/// Unless they are sorted, all packets of one way are one flow to the link:
+/// jitter that does not reorder keeps them in line, and they share one stream of
+/// chance.
 #[derive(Clone)]
 pub struct Datagram {
     /// Room for any packet; the packet is its first `length` bytes.
     room: Vec<u8>,
     length: usize,
     ecn: Ecn,
-    way: Way,
+    flow: FlowId,
     number: u64,
 }
 
 /// The two ways an IP header begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
+pub(super) enum Version {
     Four,
     Six,
 }
 
-fn version(bytes: &[u8]) -> Option<Version> {
+pub(super) fn version(bytes: &[u8]) -> Option<Version> {
     match bytes.first()? >> 4 {
         4 if bytes.len() >= 20 => Some(Version::Four),
         6 if bytes.len() >= 40 => Some(Version::Six),
@@ -124,9 +163,14 @@ impl Datagram {
             room,
             length,
             ecn,
-            way,
+            flow: way.flow(),
             number,
         })
+    }
+
+    /// Says which flow it belongs to.
+    pub(super) fn set_flow(&mut self, flow: FlowId) {
+        self.flow = flow;
     }
 
     /// Its bytes.
@@ -144,7 +188,7 @@ impl Datagram {
 
 impl fmt::Debug for Datagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (way, number) = (self.way.name(), self.number);
+        let (way, number) = (Way::of(self.flow).name(), self.number);
         write!(f, "Datagram({way} {number}, {} bytes)", self.length)
     }
 }
@@ -156,7 +200,7 @@ impl Packet for Datagram {
 
     fn id(&self) -> PacketId {
         PacketId {
-            flow: self.way.flow(),
+            flow: self.flow,
             path: PathId(0),
             direction: Direction::Data,
             number: self.number,

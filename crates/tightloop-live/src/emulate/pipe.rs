@@ -1,8 +1,8 @@
 //! One way of an emulated link: one or more links in a row.
 
-use tightloop::event::Log;
+use tightloop::event::{FlowId, Log};
 use tightloop::link::{Link, Packet};
-use tightloop::units::{Bytes, Time, earlier};
+use tightloop::units::{Bytes, Span, Time, earlier};
 
 /// Links in a row. What leaves one arrives at the next at the logical moment,
 /// however late anybody looks.
@@ -50,6 +50,14 @@ impl<P: Packet> Pipe<P> {
         self.settle(now, log);
         if let Some(link) = self.links.last_mut() {
             link.finish(now, log);
+        }
+    }
+
+    /// Sets what packets of one flow fly longer than others' over the last link.
+    pub fn set_flow_delay(&mut self, now: Time, flow: FlowId, extra: Span, log: &mut Log<'_>) {
+        self.settle(now, log);
+        if let Some(link) = self.links.last_mut() {
+            link.set_flow_delay(now, flow, extra, log);
         }
     }
 

@@ -197,12 +197,12 @@ impl Sink for Recorder {
     fn record(&mut self, at: Time, event: &Event) {
         match event {
             Event::Dropped { packet, cause, .. } => {
-                let way = usize::from(packet.flow == Way::Down.flow());
+                let way = Way::of(packet.flow).place();
                 self.dropped[way] += 1;
                 self.lost[way] += u64::from(*cause == Cause::Random);
             }
             Event::Marked { packet, .. } => {
-                self.marked[usize::from(packet.flow == Way::Down.flow())] += 1;
+                self.marked[Way::of(packet.flow).place()] += 1;
             }
             _ => {}
         }

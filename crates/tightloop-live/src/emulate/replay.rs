@@ -131,7 +131,7 @@ fn deeds(events: &[(Time, Event)], way: Way, end: Time) -> Vec<(Time, Event)> {
             Event::Left { link, packet, .. } => (3, link, packet),
             _ => continue,
         };
-        if packet.flow == way.flow() && *at <= end {
+        if Way::of(packet.flow) == way && *at <= end {
             deeds.insert((*at, packet.number, link.0, kind, place), *event);
         }
     }

@@ -6,7 +6,7 @@ use super::ledger::{Content, Ledger};
 use super::pacer::Pacer;
 use super::wire::{Header, Message, MessageType, WireError, message_type};
 use super::{Endpoint, Received, Transmit, packetize};
-use crate::cc::{Acked, Control, Controller, Feedback, Lost, PathState, Sent};
+use crate::cc::{Acked, Control, Controller, Feedback, Lost, MIN_RTT, PathState, Sent};
 use crate::event::{Direction, Ecn, Event, FlowId, Kind, Log, PacketId, PathId};
 use crate::paths::{Choice, PathView, Queued, Scheduler};
 use crate::traffic::Traffic;
@@ -761,6 +761,17 @@ impl Endpoint for Sender {
             next = earlier(next, self.next_watch());
         }
         next
+    }
+
+    fn min_rtt(&self, path: PathId) -> Option<Span> {
+        let path = self.paths.get(usize::from(path.0))?;
+        let mut own = None;
+        path.controller.inspect(&mut |name, value| {
+            if name == MIN_RTT {
+                own = Some(Span::from_secs_f64(value));
+            }
+        });
+        own.or(path.ledger.state().min_rtt)
     }
 
     fn fork(&self) -> Option<Box<dyn Endpoint>> {

@@ -70,6 +70,10 @@ impl Endpoint for Late {
         self.armed.map(|(_, due)| due)
     }
 
+    fn min_rtt(&self, path: PathId) -> Option<Span> {
+        self.inner.min_rtt(path)
+    }
+
     fn fork(&self) -> Option<Box<dyn Endpoint>> {
         Some(Box::new(Self {
             inner: self.inner.fork()?,
