@@ -10,6 +10,7 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
+use crate::bound::BoundArgs;
 use crate::compare;
 
 /// Congestion control for low-latency interactive video, tried out
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Follow(FollowArgs),
     List(ListArgs),
     Trace(TraceArgs),
+    Bound(BoundArgs),
     Emulate(EmulateArgs),
     /// Print a script that completes this command in a shell
     ///
