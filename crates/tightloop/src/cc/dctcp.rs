@@ -18,6 +18,9 @@
 //! both. Elsewhere this is Reno.
 //!
 //! # Departures
+//! - α and the cut are exact. With `steps` they are whole, as kernels count: shares
+//!   of marks below one step of g·F count as none, and an α of less than 1/g steps
+//!   is forgotten at once, so that a queue with few marks grows long.
 //! - Each packet reports its own mark, so that the receiver's state machine for
 //!   delayed acknowledgements ([RFC8257] §3.2) has nothing to do.
 
@@ -50,6 +53,9 @@ pub struct Params {
     pub gain: f64,
     /// The first α. [RFC8257] §4: 1, so that the first mark halves.
     pub initial_alpha: f64,
+    /// Into how many steps 1 is divided where α and the cut are whole numbers of
+    /// steps and packets. Ours: none, exact; Linux has 1024.
+    pub steps: Option<u32>,
     /// The first window, in packets. [RFC9002] §7.2.
     pub initial_window: u32,
     /// The largest window. [RFC7323] §2.3: the largest TCP can announce.
@@ -61,6 +67,7 @@ impl Default for Params {
         Self {
             gain: 1.0 / 16.0,
             initial_alpha: 1.0,
+            steps: None,
             initial_window: 10,
             max_window: Bytes::new(1 << 30),
         }
@@ -71,6 +78,7 @@ impl Default for Params {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     gain: f64,
+    steps: Option<f64>,
     window: Window,
     alpha: f64,
     /// Bytes of this observation window, and of these the marked.
@@ -96,14 +104,36 @@ impl Dctcp {
                 format!("{name} = {value} is not between 0 and 1")
             })?;
         }
+        SettingError::unless(params.steps != Some(0), || {
+            "steps = 0 leaves no α; Linux has 1024".into()
+        })?;
         Ok(Self {
             gain: params.gain,
+            steps: params.steps.map(f64::from),
             window: Window::new(start, params.initial_window, params.max_window)?,
             alpha: params.initial_alpha,
             acked: Bytes::ZERO,
             marked: Bytes::ZERO,
             round_end: 0,
         })
+    }
+
+    /// α after a window with such a share of marks.
+    fn next_alpha(&self, share: f64) -> f64 {
+        let Some(steps) = self.steps else {
+            return self.alpha + self.gain * (share - self.alpha);
+        };
+        let alpha = self.alpha * steps;
+        let decay = libm::floor(alpha * self.gain);
+        let left = if decay > 0.0 { alpha - decay } else { 0.0 };
+        let more = libm::floor(share * steps * self.gain);
+        ((left + more) / steps).min(1.0)
+    }
+
+    /// What a mark leaves of the window.
+    fn cut(&self) -> f64 {
+        let cut = self.window.cwnd * self.alpha / 2.0;
+        self.window.cwnd - self.steps.map_or(cut, |_| libm::floor(cut))
     }
 
     fn observe(&mut self, feedback: &Feedback<'_>) {
@@ -114,7 +144,7 @@ impl Dctcp {
             }
             if acked.packet.number >= self.round_end {
                 let share = self.marked.ratio(self.acked.max(Bytes::new(1)));
-                self.alpha += self.gain * (share - self.alpha);
+                self.alpha = self.next_alpha(share);
                 (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
                 self.round_end = self.window.next_number();
             }
@@ -126,11 +156,12 @@ impl Controller for Dctcp {
     fn on_feedback(&mut self, _now: Time, feedback: &Feedback<'_>, path: &PathState) {
         self.window.min_rtt = path.min_rtt;
         self.observe(feedback);
+        let cut = self.cut();
         let window = &mut self.window;
         if window.lost(feedback) {
             window.reduce(window.flight(feedback, path) * BETA);
         } else if window.marked(feedback) {
-            window.reduce(window.cwnd * (1.0 - self.alpha / 2.0));
+            window.reduce(cut);
         }
         if feedback.persistent_congestion {
             window.collapse();
@@ -224,6 +255,24 @@ mod tests {
             "{}",
             cc.window.cwnd
         );
+    }
+
+    #[test]
+    fn in_whole_steps_few_marks_are_none() {
+        let mut cc = dctcp();
+        cc.steps = Some(1_024.0);
+        // 1024 less a 16th, and 64 for a share of all.
+        assert!((cc.next_alpha(1.0) - 1.0).abs() < 1e-12);
+        assert!((cc.next_alpha(0.0) - 960.0 / 1_024.0).abs() < 1e-12);
+        // Fifteen steps have no whole 16th: all are forgotten. One mark of 100 is no
+        // step, two are one.
+        cc.alpha = 15.0 / 1_024.0;
+        assert!(cc.next_alpha(0.01).abs() < 1e-12);
+        assert!((cc.next_alpha(0.02) - 1.0 / 1_024.0).abs() < 1e-12);
+        cc.window.cwnd = 300.0;
+        assert!((cc.cut() - 298.0).abs() < 1e-9, "{}", cc.cut());
+        cc.alpha = 6.0 / 1_024.0;
+        assert!((cc.cut() - 300.0).abs() < 1e-9, "{}", cc.cut());
     }
 
     proptest! {

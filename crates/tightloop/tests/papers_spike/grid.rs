@@ -3,8 +3,8 @@
 
 use super::bands::median;
 use super::trial::{
-    BBR, CODEL, COPA, CUBIC, DCTCP, HYBLA, ILLINOIS, Point, RENO, SQP, Seen, VIDAPTIVE, WESTWOOD,
-    Who,
+    BBR, CODEL, COPA, CUBIC, DCTCP, DCTCP_LINUX, HYBLA, ILLINOIS, Point, RENO, SQP, Seen,
+    VIDAPTIVE, WESTWOOD, Who,
 };
 use tightloop::units::{Span, Time};
 
@@ -50,7 +50,7 @@ fn line(who: &Who, r: f64, d: i64, theirs: Option<f64>) {
     );
     let used = of(&|it| it.used_ratio());
     println!(
-        "{:9} {r:.0} {:3.0} {bound:6.1} | {used:5.2} {:5.2} | {wait:6.1} {:5.2} {:5.2} {:5.2} | {:6.1} {:6.1} {theirs} | {drops}",
+        "{:9} {r:.0} {:3.0} {bound:6.1} | {used:5.2} {:5.2} | {wait:6.1} {:5.2} {:5.2} {:5.2} | {:6.1} {:6.1} {theirs} {:>13} | {drops}",
         who.name,
         d.millis_f64(),
         of(&|it| it.sent_ratio()),
@@ -59,10 +59,19 @@ fn line(who: &Who, r: f64, d: i64, theirs: Option<f64>) {
         of(&|it| it.wait.millis_f64() / it.sent_bound().millis_f64().max(0.1)),
         of(&|it| (it.peak - d).millis_f64()),
         of(&|it| (it.read - d).millis_f64()),
+        spread(runs.iter().map(|it| (it.peak - d).millis_f64())),
     );
     for seen in &runs {
         super::nobody_beats_the_bound(who, seen);
     }
+}
+
+/// From the least to the greatest.
+fn spread(values: impl Iterator<Item = f64>) -> String {
+    let all: Vec<f64> = values.collect();
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    format!("{low:.0} – {high:.0}")
 }
 
 #[test]
@@ -70,14 +79,24 @@ fn line(who: &Who, r: f64, d: i64, theirs: Option<f64>) {
 fn figure_5() {
     println!(
         "              bound |  r_eff      | wait,  over      over   over  | smoothed – d, ms    |\n\
-         who       r   d    ms | used  sent  |   ms   bound    used   sent  |  ours  read theirs | drops"
+         who       r   d    ms | used  sent  |   ms   bound    used   sent  |  ours  read theirs   ours, of 5 | drops"
     );
     for who in [
-        BBR, CUBIC, DCTCP, COPA, SQP, VIDAPTIVE, RENO, HYBLA, ILLINOIS, WESTWOOD,
+        BBR,
+        CUBIC,
+        DCTCP,
+        DCTCP_LINUX,
+        COPA,
+        SQP,
+        VIDAPTIVE,
+        RENO,
+        HYBLA,
+        ILLINOIS,
+        WESTWOOD,
     ] {
         for (row, r) in [2.0, 3.0].into_iter().enumerate() {
             for (column, d) in [25, 50, 75, 100].into_iter().enumerate() {
-                let theirs = MEASURED.iter().find(|(name, _)| *name == who.name);
+                let theirs = MEASURED.iter().find(|(name, _)| who.name.starts_with(name));
                 line(&who, r, d, theirs.map(|(_, ms)| ms[row][column]));
             }
         }

@@ -27,6 +27,11 @@ const fn bulk(name: &'static str, flow: &'static str) -> Who {
 pub(crate) const BBR: Who = bulk("bbr", "cc = \"bbr\"\ntraffic = { bulk = {} }");
 pub(crate) const CUBIC: Who = bulk("cubic", "cc = \"cubic\"\ntraffic = { bulk = {} }");
 pub(crate) const DCTCP: Who = bulk("dctcp", "cc = \"dctcp\"\ntraffic = { bulk = {} }");
+/// As Linux counts: α in steps of 1/1024.
+pub(crate) const DCTCP_LINUX: Who = bulk(
+    "dctcp*",
+    "cc = { name = \"dctcp\", steps = 1024 }\ntraffic = { bulk = {} }",
+);
 pub(crate) const COPA: Who = bulk("copa", "cc = \"copa\"\ntraffic = { bulk = {} }");
 pub(crate) const RENO: Who = bulk("reno", "cc = \"reno\"\ntraffic = { bulk = {} }");
 pub(crate) const HYBLA: Who = bulk("hybla", "cc = \"hybla\"\ntraffic = { bulk = {} }");
