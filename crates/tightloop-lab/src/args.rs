@@ -11,6 +11,7 @@ use tightloop_live::picture::Size;
 
 #[cfg(target_os = "linux")]
 use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
+use crate::bound::BoundArgs;
 use crate::compare;
 use crate::trace::{Generator, format};
 #[cfg(target_os = "linux")]
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Follow(FollowArgs),
     List(ListArgs),
     Trace(TraceArgs),
+    Bound(BoundArgs),
     Emulate(EmulateArgs),
     #[cfg(target_os = "linux")]
     Call(CallArgs),

@@ -3,6 +3,7 @@
 mod args;
 #[cfg(target_os = "linux")]
 mod call;
+mod bound;
 mod compare;
 mod diagnostic;
 mod digest;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Send(args) => call::send::main(&args).map(|()| true),
         #[cfg(target_os = "linux")]
         Command::Receive(args) => call::receive::main(&args).map(|()| true),
+        Command::Bound(args) => bound::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {
             Ok(status) => return status,
             Err(error) => Err(error),

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod call;
+mod bound;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;

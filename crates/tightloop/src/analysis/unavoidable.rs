@@ -93,24 +93,128 @@ impl Opportunities {
 /// The longest wait of packets that come at such a share of the opportunities,
 /// evenly spread, `d` later. One that the run did not serve says nothing.
 fn peak(opportunities: &[Time], d: Span, share: f64) -> Option<Span> {
-    let (mut next, mut owed) = (0, 0.0);
-    let mut peak = None;
-    for at in opportunities {
-        owed += share.min(1.0);
-        if owed < 1.0 {
-            continue;
+    let waits = Waits::new(opportunities, d, share);
+    waits.map(|(arrival, served)| served - arrival).max()
+}
+
+/// When each packet of the ideal sender arrives, and when it is served.
+struct Waits<'a> {
+    opportunities: &'a [Time],
+    d: Span,
+    share: f64,
+    /// The next opportunity to answer, and the next to be used.
+    answer: usize,
+    next: usize,
+    owed: f64,
+}
+
+impl<'a> Waits<'a> {
+    fn new(opportunities: &'a [Time], d: Span, share: f64) -> Self {
+        Self {
+            opportunities,
+            d,
+            share: share.min(1.0),
+            answer: 0,
+            next: 0,
+            owed: 0.0,
         }
-        owed -= 1.0;
-        let arrival = *at + d;
-        let skipped = opportunities[next..].partition_point(|at| *at < arrival);
-        next += skipped;
-        let Some(served) = opportunities.get(next) else {
-            break;
-        };
-        peak = peak.max(Some(*served - arrival));
-        next += 1;
     }
-    peak
+}
+
+impl Iterator for Waits<'_> {
+    type Item = (Time, Time);
+
+    fn next(&mut self) -> Option<(Time, Time)> {
+        loop {
+            let at = *self.opportunities.get(self.answer)?;
+            self.answer += 1;
+            self.owed += self.share;
+            if self.owed < 1.0 {
+                continue;
+            }
+            self.owed -= 1.0;
+            let arrival = at + self.d;
+            let skipped = self.opportunities[self.next..].partition_point(|at| *at < arrival);
+            self.next += skipped;
+            let served = *self.opportunities.get(self.next)?;
+            self.next += 1;
+            return Some((arrival, served));
+        }
+    }
+}
+
+/// When each packet of the ideal sender arrives and how long it waits, against a
+/// trace's opportunities, where news and what is sent on it take `d` together and
+/// a share of the capacity is used, from 0 to 1.
+pub fn waits(opportunities: &[Time], d: Span, share: f64) -> impl Iterator<Item = (Time, Span)> {
+    let waits = Waits::new(opportunities, d, share);
+    waits.map(|(arrival, served)| (arrival, served - arrival))
+}
+
+/// A drop of a trace's capacity, as the ideal sender meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fall {
+    /// When its packets begin to wait, or to wait longer than before.
+    pub from: Time,
+    /// When the packet arrives that waits longest.
+    pub at: Time,
+    /// How long packets wait at most that come from its beginning until then, if
+    /// nothing waits as it begins.
+    pub alone: Span,
+    /// How long that packet waits if nothing is ever drained.
+    pub wait: Span,
+}
+
+/// Waits that differ by less are the same. Ours: 10 ms, more than the gaps between
+/// a trace's opportunities and less than anybody notices.
+const SAME: Span = Span::from_millis(10);
+
+/// Each drop of capacity that a trace's opportunities have: a stretch in which the
+/// ideal sender's waits grow. The arguments are those of [`waits`].
+#[must_use]
+pub fn falls(opportunities: &[Time], d: Span, share: f64) -> Vec<Fall> {
+    let mut falls: Vec<Fall> = Vec::new();
+    // The least since the last drop, and the most since, once it is one.
+    let mut least: Option<(Time, Span)> = None;
+    let mut most: Option<(Time, Span)> = None;
+    let fall = |from: (Time, Span), most: (Time, Span)| Fall {
+        from: from.0,
+        at: most.0,
+        alone: alone(opportunities, d, share, from.0, most.0),
+        wait: most.1,
+    };
+    for (at, wait) in waits(opportunities, d, share) {
+        let from = *least.get_or_insert((at, wait));
+        match most {
+            Some((_, highest)) if wait >= highest => most = Some((at, wait)),
+            Some(top) if wait + SAME < top.1 => {
+                falls.push(fall(from, top));
+                (least, most) = (Some((at, wait)), None);
+            }
+            Some(_) => {}
+            None if wait <= from.1 => least = Some((at, wait)),
+            None if wait > from.1 + SAME => most = Some((at, wait)),
+            None => {}
+        }
+    }
+    falls.extend(least.zip(most).map(|(from, most)| fall(from, most)));
+    falls
+}
+
+/// The longest wait of packets that arrive after one moment and up to another, where
+/// nothing waits at the first.
+fn alone(opportunities: &[Time], d: Span, share: f64, from: Time, to: Time) -> Span {
+    let first = |after: Time| opportunities.partition_point(|at| *at <= after);
+    let waits = Waits {
+        answer: opportunities.partition_point(|at| *at + d <= from),
+        next: first(from),
+        ..Waits::new(opportunities, d, share)
+    };
+    let until = waits.take_while(|(arrival, _)| *arrival <= to);
+    until
+        .map(|(arrival, served)| served - arrival)
+        .max()
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -168,6 +272,49 @@ mod tests {
             Opportunities::default().peak(Span::ZERO, 1.0, Time::from_secs(1)),
             None
         );
+    }
+
+    #[test]
+    fn each_fall_of_a_trace_is_told_with_its_longest_wait() {
+        // A packet a millisecond; every third from 1 s to 2 s, every other from 5 s to
+        // 6 s. What has piled up is gone a signal's delay after the return.
+        let slow = |ms: &u64| match ms {
+            1_000..2_000 => ms.is_multiple_of(3),
+            5_000..6_000 => ms.is_multiple_of(2),
+            _ => true,
+        };
+        let stamps: Vec<Time> = (0..9_000).filter(slow).map(Time::from_millis).collect();
+        let falls = falls(&stamps, Span::from_millis(30), 1.0);
+        let near = |a: Span, ms: i64| (a - Span::from_millis(ms)).abs() <= Span::from_millis(3);
+        let [first, second] = falls[..] else {
+            panic!("two, not {falls:?}");
+        };
+        assert!(near(first.wait, 60) && near(second.wait, 30), "{falls:?}");
+        for (fall, from) in [(first, 1_000), (second, 5_000)] {
+            assert!(near(fall.from - Time::from_millis(from), 0), "{fall:?}");
+            assert!(near(fall.alone - fall.wait, 0), "{fall:?}");
+        }
+        let longest = falls.iter().map(|fall| fall.wait).max();
+        assert_eq!(longest, peak(&stamps, Span::from_millis(30), 1.0));
+    }
+
+    #[test]
+    fn a_second_fall_finds_what_the_first_has_left() {
+        // 12, 6 and 3 Mbit/s: 30 packets come too many at the first drop. They wait
+        // twice as long after the second, which alone makes 30 ms.
+        let there = |ms: &u64| match ms {
+            0..1_000 => true,
+            1_000..2_000 => ms.is_multiple_of(2),
+            _ => ms.is_multiple_of(4),
+        };
+        let stamps: Vec<Time> = (0..4_000).filter(there).map(Time::from_millis).collect();
+        let falls = falls(&stamps, Span::from_millis(30), 1.0);
+        let near = |a: Span, ms: i64| (a - Span::from_millis(ms)).abs() <= Span::from_millis(4);
+        let [first, second] = falls[..] else {
+            panic!("two, not {falls:?}");
+        };
+        assert!(near(first.wait, 30) && near(first.alone, 30), "{falls:?}");
+        assert!(near(second.wait, 90) && near(second.alone, 30), "{falls:?}");
     }
 
     #[test]
