@@ -10,7 +10,7 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
-use crate::compare;
+use crate::{compare, sensitivity};
 
 /// Congestion control for low-latency interactive video, tried out
 ///
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Follow(FollowArgs),
     List(ListArgs),
     Trace(TraceArgs),
+    Sensitivity(sensitivity::SensitivityArgs),
     Emulate(EmulateArgs),
     /// Print a script that completes this command in a shell
     ///

@@ -12,6 +12,7 @@ mod list;
 mod out;
 mod report;
 mod run;
+mod sensitivity;
 mod store;
 mod studio;
 mod table;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::main(&args).map(|()| true),
         Command::Run(args) => run::main(&args),
         Command::Report(args) => report::main(&args).map(|()| true),
+        Command::Sensitivity(args) => sensitivity::main(&args).map(|()| true),
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
