@@ -10,6 +10,7 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
+use crate::bound::BoundArgs;
 use crate::{compare, sensitivity};
 
 /// Congestion control for low-latency interactive video, tried out
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     List(ListArgs),
     Trace(TraceArgs),
     Sensitivity(sensitivity::SensitivityArgs),
+    Bound(BoundArgs),
     Emulate(EmulateArgs),
     /// Print a script that completes this command in a shell
     ///

@@ -1,6 +1,7 @@
 //! The command `tightloop`: it asks questions.
 
 mod args;
+mod bound;
 mod compare;
 mod diagnostic;
 mod digest;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
+        Command::Bound(args) => bound::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {
             Ok(status) => return status,
             Err(error) => Err(error),

@@ -17,6 +17,7 @@ mod gauges;
 mod links;
 pub(crate) mod page;
 pub(crate) mod palette;
+pub(crate) mod plot;
 #[cfg(test)]
 mod sample;
 mod ticks;
@@ -33,7 +34,8 @@ pub(crate) fn main(args: &ReportArgs) -> Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes a file and says so.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     out::print(&format!("{}\n", path.display()))
 }

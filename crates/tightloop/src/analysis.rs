@@ -26,6 +26,7 @@ use crate::event::{FlowId, LinkId};
 use crate::units::{Span, Time, count, index};
 
 mod band;
+pub mod bound;
 mod fairness;
 mod frames;
 mod key;
@@ -43,7 +44,7 @@ mod series;
 mod slots;
 pub mod spike;
 mod summary;
-mod unavoidable;
+pub mod unavoidable;
 
 pub use band::{Band, BandError, Unit, Value};
 pub use fairness::jain;

@@ -24,15 +24,21 @@ pub mod bbr;
 pub mod bbr3;
 pub mod copa;
 pub mod cubic;
+pub mod dctcp;
 pub mod delay_bbr;
 pub mod fixed;
 pub mod gcc;
+pub mod hybla;
 mod hystart;
+pub mod ideal;
+pub mod illinois;
 #[cfg(test)]
 mod pipe;
 pub mod reno;
 pub mod rocc;
 pub mod sqp;
+pub mod westwood;
+mod window;
 
 /// The gauge of a controller's own minimum RTT in seconds, windowed where it
 /// has a window.
@@ -41,12 +47,17 @@ pub const MIN_RTT: &str = "min_rtt_s";
 /// Every controller of the house.
 pub const ALGORITHMS: &[Algorithm] = &[
     fixed::FIXED,
+    ideal::IDEAL,
     cubic::CUBIC,
     copa::COPA,
     copa::webrtc::COPA_WEBRTC,
     sqp::SQP,
     gcc::GCC,
     reno::RENO,
+    hybla::HYBLA,
+    illinois::ILLINOIS,
+    westwood::WESTWOOD,
+    dctcp::DCTCP,
     rocc::ROCC,
     bbr::BBR,
     bbr::quic::BBR_QUIC,

@@ -44,6 +44,7 @@ impl Parts<'_> {
                 .map(|(cause, count)| (cause.to_owned(), count))
                 .collect(),
             marked: crossings.marks.len() as u64,
+            spikes: report.spikes.clone(),
             queue: waiting.map_or_else(Series::default, |curve| middle(curve, KB)),
             drops: crossings.drops,
             marks: crossings.marks,

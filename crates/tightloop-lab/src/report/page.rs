@@ -8,9 +8,11 @@
 //! missing or not finite becomes a gap in a line and a dash in a table.
 
 mod markup;
+mod spikes;
 mod summary;
 
 use serde::{Serialize, Serializer};
+use tightloop::analysis::SpikeReport;
 
 pub(crate) use markup::{escape, styles};
 pub(crate) use summary::Summary;
@@ -190,6 +192,9 @@ pub(crate) struct Link {
     /// Packets marked.
     #[serde(skip)]
     pub(crate) marked: u64,
+    /// What followed each drop of its capacity.
+    #[serde(skip)]
+    pub(crate) spikes: Vec<SpikeReport>,
     /// Bytes waiting in kB, at the middle of each bin.
     pub(crate) queue: Series,
     /// When packets were dropped, in seconds.

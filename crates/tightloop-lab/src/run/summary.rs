@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tightloop::analysis::{FlowReport, LinkReport, Report, Spread};
+use tightloop::analysis::{FlowReport, LinkReport, Report, SpikeReport, Spread};
 use tightloop::scenario::Scenario;
 use tightloop::units::{Rate, Span};
 
@@ -13,6 +13,8 @@ use crate::store::About;
 use crate::table::Table;
 
 const PER_CENT: f64 = 100.0;
+/// Of a link's drops so many have a row at most.
+const SPIKES: usize = 12;
 
 /// For people.
 pub(super) fn text(
@@ -43,6 +45,7 @@ pub(super) fn text(
         text += "\n";
         text += &links_table(&links).text();
     }
+    text += &spikes(&report.links);
     if !checks.is_empty() {
         text += "\n";
         text += &checks_table(checks).text();
@@ -180,6 +183,41 @@ fn links_table(links: &[&LinkReport]) -> Table {
         );
     }
     table
+}
+
+/// Each drop of a link's capacity, and the delay that followed beside the least
+/// possible: the highest of them, in order of time.
+fn spikes(links: &[LinkReport]) -> String {
+    let of = |link: &LinkReport| -> Vec<(String, SpikeReport)> {
+        let spikes = link.spikes.iter();
+        spikes.map(|spike| (link.name.clone(), *spike)).collect()
+    };
+    let mut spikes: Vec<_> = links.iter().flat_map(of).collect();
+    let all = spikes.len();
+    if all == 0 {
+        return String::new();
+    }
+    spikes.sort_by_key(|(_, spike)| std::cmp::Reverse(spike.measured));
+    spikes.truncate(SPIKES);
+    spikes.sort_by_key(|(_, spike)| spike.at);
+    let mut table = Table::default();
+    let each = || spikes.iter().map(|(_, spike)| spike);
+    table.texts("", "link", spikes.iter().map(|(link, _)| link.clone()));
+    let drop = "drop";
+    table.numbers(drop, "at, s", 1, each().map(|it| Some(it.at.secs_f64())));
+    let mbps = |rate: Rate| Some(rate.mbps_f64());
+    table.numbers(drop, "from", 2, each().map(|it| mbps(it.before)));
+    table.numbers(drop, "to Mbit/s", 2, each().map(|it| mbps(it.after)));
+    let waiting = "waiting, ms";
+    let ms = |span: Span| Some(span.millis_f64());
+    table.numbers(waiting, "spike", 1, each().map(|it| ms(it.measured)));
+    table.numbers(waiting, "bound", 1, each().map(|it| it.bound.and_then(ms)));
+    table.numbers("", "spike ÷ bound", 2, each().map(|it| it.over_bound));
+    let more = match all.checked_sub(SPIKES) {
+        Some(more) if more > 0 => format!("and {more} drops with lower spikes\n"),
+        _ => String::new(),
+    };
+    format!("\n{}{more}", table.text())
 }
 
 fn checks_table(checks: &[Check]) -> Table {

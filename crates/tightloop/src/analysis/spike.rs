@@ -1,9 +1,7 @@
-//! The delay no sender can avoid when capacity drops, and the delay measured.
-//!
-//! A link's capacity drops from `before` to `after` = `before` / r. Until the
-//! news has reached the sender and what was already under way has arrived, a
-//! time d later, data comes in r times as fast as it leaves. [SpikeBound]
+//! The delay measured after each drop of a link's capacity, beside the delay
+//! that no sender can avoid. [SpikeBound]
 
+use super::bound::{bound, effective_ratio};
 use super::{SpikeReport, Window};
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -13,38 +11,6 @@ pub const AFTER: Span = Span::from_secs(5);
 /// How long before a drop throughput is averaged to correct r for a sender
 /// that did not fill the link. Ours: long against frames, short against a ramp.
 pub const BEFORE: Span = Span::from_secs(1);
-
-/// The factor by which a sender that got `throughput` before the drop finds
-/// itself too fast after it: r of a full link, less of one that was not full.
-/// Nothing where no capacity is left.
-#[must_use]
-pub fn effective_ratio(throughput: Rate, after: Rate) -> Option<f64> {
-    (after > Rate::ZERO).then(|| throughput.ratio(after))
-}
-
-/// Equation 1: the queue that grows in `time` while data comes in `r` times as
-/// fast as it leaves, as waiting time at the new rate.
-#[must_use]
-pub fn growth(r: f64, time: Span) -> Span {
-    (time * (r - 1.0)).max(Span::ZERO)
-}
-
-/// Equation 2: the peak of the queue, (r − 1) d, where `signal` is how long the
-/// news takes to the sender and `flight` how long what it sends takes to the
-/// link: together a round trip where the receiver tells the sender.
-#[must_use]
-pub fn bound(r: f64, signal: Span, flight: Span) -> Span {
-    growth(r, signal + flight)
-}
-
-/// Equation 3: what must be lost where the queue holds `limit` at most, as the
-/// new rate's bytes, and as a share of all that arrives during `d`.
-#[must_use]
-pub fn loss(r: f64, d: Span, limit: Span, after: Rate) -> (Bytes, f64) {
-    let excess = (growth(r, d) - limit).max(Span::ZERO);
-    let arriving = d * r;
-    (after.over(excess), excess.ratio(arriving))
-}
 
 /// One drop of a link's capacity while it is watched.
 #[derive(Clone, Copy, Debug)]
@@ -148,34 +114,6 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn closed_forms_give_the_numbers_of_the_paper() {
-        let ms = Span::from_millis;
-        // The step 20 → 5 Mbit/s at 40 ms of a sender that uses .9 of the link.
-        let r = effective_ratio(Rate::from_mbps(18), Rate::from_mbps(5)).expect("some rate");
-        assert!((r - 3.6).abs() < 1e-12);
-        assert_eq!(bound(r, ms(15), ms(25)), ms(104));
-        assert_eq!(bound(2.0, ms(75), Span::ZERO), ms(75));
-        assert_eq!(bound(3.0, ms(75), Span::ZERO), ms(150));
-        assert_eq!(growth(3.0, ms(10)), ms(20));
-        assert_eq!(growth(0.5, ms(10)), Span::ZERO);
-        assert_eq!(effective_ratio(Rate::from_mbps(1), Rate::ZERO), None);
-    }
-
-    #[test]
-    fn a_limited_queue_loses_the_rest() {
-        let d = Span::from_millis(100);
-        let rate = Rate::from_mbps(20);
-        // (3 − 1) 100 ms − 50 ms at 20 Mbit/s; 1 − 1/3 − 50/300 of what arrives.
-        let (bytes, share) = loss(3.0, d, Span::from_millis(50), rate);
-        assert_eq!(bytes, Bytes::new(375_000));
-        assert!((share - 0.5).abs() < 1e-12, "{share}");
-        assert_eq!(
-            loss(3.0, d, Span::from_millis(250), rate),
-            (Bytes::ZERO, 0.0)
-        );
-    }
 
     /// 1250-byte packets: one a millisecond is 10 Mbit/s.
     fn run(per_ms: f64, outcome: impl Fn(u64) -> Span) -> Vec<SpikeReport> {

@@ -93,24 +93,100 @@ impl Opportunities {
 /// The longest wait of packets that come at such a share of the opportunities,
 /// evenly spread, `d` later. One that the run did not serve says nothing.
 fn peak(opportunities: &[Time], d: Span, share: f64) -> Option<Span> {
-    let (mut next, mut owed) = (0, 0.0);
-    let mut peak = None;
-    for at in opportunities {
-        owed += share.min(1.0);
-        if owed < 1.0 {
-            continue;
+    let waits = Waits::new(opportunities, d, share);
+    waits.map(|(arrival, served)| served - arrival).max()
+}
+
+/// When each packet of the ideal sender arrives, and when it is served.
+struct Waits<'a> {
+    opportunities: &'a [Time],
+    d: Span,
+    share: f64,
+    /// The next opportunity to answer, and the next to be used.
+    answer: usize,
+    next: usize,
+    owed: f64,
+}
+
+impl<'a> Waits<'a> {
+    fn new(opportunities: &'a [Time], d: Span, share: f64) -> Self {
+        Self {
+            opportunities,
+            d,
+            share: share.min(1.0),
+            answer: 0,
+            next: 0,
+            owed: 0.0,
         }
-        owed -= 1.0;
-        let arrival = *at + d;
-        let skipped = opportunities[next..].partition_point(|at| *at < arrival);
-        next += skipped;
-        let Some(served) = opportunities.get(next) else {
-            break;
-        };
-        peak = peak.max(Some(*served - arrival));
-        next += 1;
     }
-    peak
+}
+
+impl Iterator for Waits<'_> {
+    type Item = (Time, Time);
+
+    fn next(&mut self) -> Option<(Time, Time)> {
+        loop {
+            let at = *self.opportunities.get(self.answer)?;
+            self.answer += 1;
+            self.owed += self.share;
+            if self.owed < 1.0 {
+                continue;
+            }
+            self.owed -= 1.0;
+            let arrival = at + self.d;
+            let skipped = self.opportunities[self.next..].partition_point(|at| *at < arrival);
+            self.next += skipped;
+            let served = *self.opportunities.get(self.next)?;
+            self.next += 1;
+            return Some((arrival, served));
+        }
+    }
+}
+
+/// A drop of a trace's capacity, as the ideal sender meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fall {
+    /// When its packets begin to wait.
+    pub from: Time,
+    /// When the packet arrives that waits longest.
+    pub at: Time,
+    /// How long that one waits.
+    pub wait: Span,
+    /// When the last one that waits arrives.
+    pub until: Time,
+}
+
+/// A shorter wait is none. Ours: twice the millisecond in which Mahimahi's traces
+/// count.
+const NO_WAIT: Span = Span::from_millis(2);
+
+/// Each drop of capacity that a trace's opportunities have: a stretch in which
+/// the ideal sender's packets wait, where news and what is sent on it take `d`
+/// together and a share of the capacity is used, from 0 to 1.
+#[must_use]
+pub fn falls(opportunities: &[Time], d: Span, share: f64) -> Vec<Fall> {
+    let mut falls: Vec<Fall> = Vec::new();
+    let mut open = false;
+    for (at, served) in Waits::new(opportunities, d, share) {
+        let wait = served - at;
+        if wait <= NO_WAIT {
+            open = false;
+        } else if let Some(fall) = falls.last_mut().filter(|_| open) {
+            if wait > fall.wait {
+                (fall.at, fall.wait) = (at, wait);
+            }
+            fall.until = at;
+        } else {
+            open = true;
+            falls.push(Fall {
+                from: at,
+                at,
+                wait,
+                until: at,
+            });
+        }
+    }
+    falls
 }
 
 #[cfg(test)]
@@ -168,6 +244,30 @@ mod tests {
             Opportunities::default().peak(Span::ZERO, 1.0, Time::from_secs(1)),
             None
         );
+    }
+
+    #[test]
+    fn each_fall_of_a_trace_is_told_with_its_longest_wait() {
+        // A packet a millisecond; every third from 1 s to 2 s, every other from 5 s to
+        // 6 s. What has piled up is gone a signal's delay after the return.
+        let slow = |ms: &u64| match ms {
+            1_000..2_000 => ms % 3 == 0,
+            5_000..6_000 => ms % 2 == 0,
+            _ => true,
+        };
+        let stamps: Vec<Time> = (0..9_000).filter(slow).map(Time::from_millis).collect();
+        let falls = falls(&stamps, Span::from_millis(30), 1.0);
+        let near = |a: Span, ms: i64| (a - Span::from_millis(ms)).abs() <= Span::from_millis(3);
+        let [first, second] = falls[..] else {
+            panic!("two, not {falls:?}");
+        };
+        assert!(near(first.wait, 60) && near(second.wait, 30), "{falls:?}");
+        for (fall, from, until) in [(first, 1_000, 2_030), (second, 5_000, 6_030)] {
+            assert!(near(fall.from - Time::from_millis(from), 3), "{fall:?}");
+            assert!(near(fall.until - Time::from_millis(until), 0), "{fall:?}");
+        }
+        let longest = falls.iter().map(|fall| fall.wait).max();
+        assert_eq!(longest, peak(&stamps, Span::from_millis(30), 1.0));
     }
 
     #[test]

@@ -18,21 +18,15 @@
 //! - persistent congestion: cwnd = 1, slow start up to ssthresh
 //!
 //! # Departures
-//! - Losses are known one by one, as with SACK, so recovery needs neither
-//!   duplicate acknowledgements nor a window inflated by three packets: the
-//!   window is ssthresh at once, and stays there until a packet arrives that was
-//!   sent after the loss was noticed ([RFC9002] §7.3.2). NewReno's partial
-//!   acknowledgements [RFC6582] §3.2 come to the same: one reduction per window.
-//! - No limit on growth by one feedback, which may report a whole window, unless
-//!   `byte_counting` is off.
-//! - Not paced, as in the kernel without a pacing queue.
+//! - Losses one by one, no limit on growth by one feedback unless
+//!   `byte_counting` is off, no pacing: see the shared window.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Acked, Algorithm, Control, Controller, Feedback, PathState, Sent};
+use super::window::Window;
+use super::{Algorithm, Control, Controller, Feedback, PathState, Sent};
 use super::{SettingError, Start, written};
-use crate::event::Ecn;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Time};
 
 /// The entry in [`super::ALGORITHMS`].
 pub const RENO: Algorithm = Algorithm {
@@ -46,10 +40,6 @@ pub const RENO: Algorithm = Algorithm {
 
 /// What a loss leaves of what is in flight. [RFC5681] §3.1, equation 4.
 const BETA: f64 = 0.5;
-/// The least ssthresh, in packets. [RFC5681] §3.1, equation 4.
-const MIN_SSTHRESH: f64 = 2.0;
-/// The window after persistent congestion, in packets. [RFC5681] §3.1: the loss window.
-const LOSS_WINDOW: f64 = 1.0;
 
 /// Settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,19 +64,11 @@ impl Default for Params {
     }
 }
 
-/// The controller. Windows are in packets.
+/// The controller.
 #[derive(Clone, Debug)]
 pub struct Reno {
     byte_counting: bool,
-    mss: Bytes,
-    ceiling: f64,
-    cwnd: f64,
-    /// `None` until the first loss.
-    ssthresh: Option<f64>,
-    next_number: u64,
-    /// Packets before this one left before the last reduction.
-    recovery_end: u64,
-    min_rtt: Option<Span>,
+    window: Window,
 }
 
 impl Reno {
@@ -97,96 +79,41 @@ impl Reno {
     /// Unknown keys; a first window of nothing, or above the largest.
     pub fn new(start: &Start) -> Result<Self, SettingError> {
         let params: Params = start.settings()?;
-        let (initial, ceiling) = (
-            f64::from(params.initial_window),
-            params.max_window.ratio(start.mss),
-        );
-        SettingError::unless(initial >= LOSS_WINDOW && ceiling >= initial, || {
-            format!(
-                "initial_window = {initial} packets is not between {LOSS_WINDOW} and max_window = {}",
-                params.max_window
-            )
-        })?;
         Ok(Self {
             byte_counting: params.byte_counting,
-            mss: start.mss,
-            ceiling,
-            cwnd: initial,
-            ssthresh: None,
-            next_number: 0,
-            recovery_end: 0,
-            min_rtt: None,
+            window: Window::new(start, params.initial_window, params.max_window)?,
         })
-    }
-
-    /// Half of what was in flight, once per window.
-    fn reduce(&mut self, flight: Bytes) {
-        let half = (flight.ratio(self.mss) * BETA).max(MIN_SSTHRESH);
-        self.ssthresh = Some(half);
-        // A window that was not used is not made larger.
-        self.cwnd = half.min(self.cwnd.max(MIN_SSTHRESH));
-        self.recovery_end = self.next_number;
-    }
-
-    fn grow(&mut self, packets: f64) {
-        let slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
-        let more = if slow_start {
-            packets
-        } else {
-            packets / self.cwnd
-        };
-        self.cwnd = (self.cwnd + more).min(self.ceiling);
     }
 }
 
 impl Controller for Reno {
     fn on_feedback(&mut self, _now: Time, feedback: &Feedback<'_>, path: &PathState) {
-        self.min_rtt = path.min_rtt;
-        let flight = path.in_flight + feedback.acked_bytes() + feedback.lost_bytes();
-        let end = self.recovery_end;
-        let news = |number| number >= end;
-        let lost = feedback.lost.iter().any(|lost| news(lost.packet.number));
-        let mut acked = feedback.acked.iter();
-        if lost || acked.any(|acked| acked.ecn == Ecn::Ce && news(acked.packet.number)) {
-            self.reduce(flight);
+        let window = &mut self.window;
+        window.min_rtt = path.min_rtt;
+        if window.lost(feedback) || window.marked(feedback) {
+            window.reduce(window.flight(feedback, path) * BETA);
         }
         if feedback.persistent_congestion {
-            self.cwnd = LOSS_WINDOW;
-            self.recovery_end = self.next_number;
+            window.collapse();
         }
-        let end = self.recovery_end;
-        let counts = |acked: &&Acked| acked.packet.number >= end && !acked.packet.app_limited;
-        let sizes = feedback.acked.iter().filter(counts);
-        let mss = self.mss;
-        let packets = sizes.map(|acked| acked.packet.size.ratio(mss));
+        let packets = window.growing(feedback);
         if self.byte_counting {
-            packets.for_each(|packets| self.grow(packets));
+            packets.for_each(|packets| window.grow_as_reno(packets));
         } else {
-            self.grow(packets.sum::<f64>().min(1.0));
+            window.grow_as_reno(packets.sum::<f64>().min(1.0));
         }
     }
 
     fn control(&self) -> Control {
-        Control {
-            window: Some(self.mss * self.cwnd),
-            pacing: None,
-            floor: None,
-            target: None,
-        }
+        self.window.control()
     }
 
     fn on_sent(&mut self, _now: Time, packet: &Sent, _path: &PathState) {
-        self.next_number = self.next_number.max(packet.number + 1);
+        self.window.on_sent(packet);
     }
 
     fn inspect(&self, gauge: &mut dyn FnMut(&'static str, f64)) {
-        gauge("cwnd", self.cwnd);
-        if let Some(ssthresh) = self.ssthresh {
-            gauge("ssthresh", ssthresh);
-        }
-        if let Some(min_rtt) = self.min_rtt {
-            gauge("min_rtt_s", min_rtt.secs_f64());
-        }
+        self.window.inspect(gauge);
     }
 }
 
@@ -196,6 +123,7 @@ mod tests {
 
     use super::*;
     use crate::cc::pipe::{MSS, Pipe};
+    use crate::units::Span;
 
     const RTT: Span = Span::from_millis(40);
 
@@ -215,7 +143,7 @@ mod tests {
                 while pipe.now < begin + RTT * nth {
                     pipe.step(cc);
                 }
-                cc.cwnd
+                cc.window.cwnd
             })
             .collect()
     }
@@ -234,7 +162,7 @@ mod tests {
             assert_near(pair[1] / pair[0], 2.0, 0.12);
         }
         pipe.lose(&mut cc);
-        let half = cc.cwnd;
+        let half = cc.window.cwnd;
         assert_near(half, slow[3] / 2.0, 1.0);
         // A round trip of recovery, then one packet more in each.
         windows(&mut cc, &mut pipe, 1);
@@ -254,7 +182,7 @@ mod tests {
         for _ in 0..10 {
             pipe.lose(&mut cc);
         }
-        assert_near(cc.cwnd, before / 2.0, 0.51);
+        assert_near(cc.window.cwnd, before / 2.0, 0.51);
     }
 
     #[test]
@@ -263,9 +191,9 @@ mod tests {
         pipe.start(&mut cc);
         windows(&mut cc, &mut pipe, 3);
         pipe.lose(&mut cc);
-        let ssthresh = cc.ssthresh.expect("a loss");
+        let ssthresh = cc.window.ssthresh.expect("a loss");
         cc.on_feedback(pipe.now, &Feedback::of_losses(&[], true), &pipe.state);
-        assert_near(cc.cwnd, 1.0, 0.0);
+        assert_near(cc.window.cwnd, 1.0, 0.0);
         windows(&mut cc, &mut pipe, 1);
         let back = windows(&mut cc, &mut pipe, 8);
         assert_near(back[0], 2.0, 1.01);
@@ -291,7 +219,7 @@ mod tests {
                     _ if pipe.state.in_flight > Bytes::ZERO => pipe.step(&mut cc),
                     _ => {}
                 }
-                prop_assert!(cc.cwnd >= 1.0 && cc.cwnd <= cc.ceiling, "{}", cc.cwnd);
+                prop_assert!(cc.window.cwnd >= 1.0 && cc.window.cwnd <= cc.window.ceiling, "{}", cc.window.cwnd);
             }
         }
     }

@@ -37,6 +37,7 @@ const VARIANTS: &[(&str, &str)] = &[
         "pads = false\nalpha = 0.95\nstartup_gain = 2.885",
     ),
     ("reno", "byte_counting = false"),
+    ("dctcp", "steps = 1024"),
     ("gcc", "loss = \"draft\""),
     ("gcc", "loss = \"balance\""),
     ("gcc", "periodic_probes = true\nmin = \"1 bit/s\""),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Serialize;
 
-use super::{Link, Page, Run, summary};
+use super::{Link, Page, Run, spikes, summary};
 use crate::report::palette;
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -45,6 +45,7 @@ pub(super) fn html(page: &Page) -> String {
         "runs" => runs(&page.runs, page.verdict.is_some(), out),
         "summary" => summary::table(page, out),
         "links" => links(&page.runs, out),
+        "spikes" => spikes::table(&page.runs, out),
         "commands" => commands(&page.runs, out),
         "definitions" => definitions(&page.definitions, out),
         "report" => out.push_str(&json(page)),
