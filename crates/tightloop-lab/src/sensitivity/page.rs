@@ -11,7 +11,10 @@ use crate::report::page::{escape, styles};
 
 const RULES: &str = "
 .maps { display: flex; flex-wrap: wrap; gap: 1.5rem 2rem; }
-.maps figure { margin: 0; }
+.maps p { margin-bottom: .3rem; }
+td, th { padding: .3rem .8rem .3rem 0; text-align: left; }
+tbody tr { border-bottom: 1px solid var(--rule); }
+.rates td { padding: .3rem .8rem; text-align: right; }
 .map text { font: 11px system-ui, sans-serif; fill: currentColor; font-variant-numeric: tabular-nums; }
 .map .middle { text-anchor: middle; } .map .end { text-anchor: end; }
 .map .empty { fill: none; stroke: currentColor; stroke-opacity: .25; }
@@ -128,18 +131,18 @@ impl Page<'_> {
                 })
             })
             .collect();
-        self.figure(outcome, flow, out);
+        self.heading(outcome, flow, out);
         out.push_str(&map::svg(&columns, &rows, &cells, highest));
-        out.push_str("</figure>\n");
+        out.push_str("</div>\n");
     }
 
-    fn figure(&self, outcome: &Outcome, flow: usize, out: &mut String) {
+    fn heading(&self, outcome: &Outcome, flow: usize, out: &mut String) {
         let delta = outcome
             .delta(flow)
             .map_or(String::new(), |it| format!(", δ = {:.2}", it.delta));
         let _ = writeln!(
             out,
-            "<figure><figcaption><strong>{}</strong> {}{delta}</figcaption>",
+            "<div><p><strong>{}</strong> {}{delta}</p>",
             escape(&self.names[flow]),
             escape(self.controllers[flow])
         );
@@ -148,7 +151,7 @@ impl Page<'_> {
     /// A row for each instance, a column for each flow.
     fn list(&self, outcome: &Outcome, highest: f64, out: &mut String) {
         out.push_str(
-            "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">round trips, ms</th>",
+            "<div class=\"scroll\"><table class=\"rates\">\n<thead><tr><th scope=\"col\">round trips, ms</th>",
         );
         for name in self.names {
             let _ = write!(out, "<th scope=\"col\">{}</th>", escape(name));

@@ -5,6 +5,7 @@ mod compare;
 mod emulate;
 mod errors;
 mod scratch;
+mod sensitivity;
 mod shipped;
 
 use std::process::Stdio;
