@@ -12,8 +12,8 @@ use tightloop_live::picture::Size;
 #[cfg(target_os = "linux")]
 use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
 use crate::bound::BoundArgs;
-use crate::compare;
 use crate::trace::{Generator, format};
+use crate::{compare, sensitivity};
 #[cfg(target_os = "linux")]
 use crate::validate::args::{ProxyArgs, ValidateArgs};
 
@@ -51,6 +51,7 @@ pub(crate) enum Command {
     Follow(FollowArgs),
     List(ListArgs),
     Trace(TraceArgs),
+    Sensitivity(sensitivity::SensitivityArgs),
     Bound(BoundArgs),
     Emulate(EmulateArgs),
     #[cfg(target_os = "linux")]

@@ -17,6 +17,7 @@ mod out;
 mod proxy;
 mod report;
 mod run;
+mod sensitivity;
 mod store;
 mod studio;
 mod table;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::main(&args).map(|()| true),
         Command::Run(args) => run::main(&args),
         Command::Report(args) => report::main(&args).map(|()| true),
+        Command::Sensitivity(args) => sensitivity::main(&args).map(|()| true),
         Command::Follow(args) => follow::main(&args).map(|()| true),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),

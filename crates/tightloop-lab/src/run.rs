@@ -17,7 +17,7 @@ use crate::store::{About, Folder};
 use crate::studio::{Stage, Studio};
 
 pub(crate) mod expect;
-mod resolve;
+pub(crate) mod resolve;
 pub(crate) mod summary;
 
 use expect::{Check, Expectations};

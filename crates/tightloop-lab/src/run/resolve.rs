@@ -29,7 +29,7 @@ pub(super) fn text(file: &File, folder: &Path) -> Result<String> {
 }
 
 /// The run's id: a digest of the version, the resolved scenario and the traces.
-pub(super) fn id(file: &File) -> Result<String> {
+pub(crate) fn id(file: &File) -> Result<String> {
     let mut table = table(&file.scenario)?;
     let traces = file.traces();
     for_traces(&mut table, |name| {

@@ -8,6 +8,7 @@ mod compare;
 mod emulate;
 mod errors;
 mod scratch;
+mod sensitivity;
 mod shipped;
 #[cfg(target_os = "linux")]
 mod validate;

@@ -55,7 +55,7 @@ pub(super) fn html(page: &Page) -> String {
 }
 
 /// Text as HTML, safe between tags and inside quotes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -68,6 +68,11 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// Rules for pages that have their own markup.
+pub(crate) fn styles() -> String {
+    palette::css() + CSS
 }
 
 /// A short sample of a flow's line. The script puts its marker on top.
