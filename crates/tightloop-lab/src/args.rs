@@ -9,13 +9,13 @@ use tightloop::link::formats::Format;
 use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
+use crate::bound::BoundArgs;
 #[cfg(target_os = "linux")]
 use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
-use crate::bound::BoundArgs;
 use crate::trace::{Generator, format};
-use crate::{compare, sensitivity};
 #[cfg(target_os = "linux")]
 use crate::validate::args::{ProxyArgs, ValidateArgs};
+use crate::{compare, sensitivity};
 
 /// Congestion control for low-latency interactive video, tried out
 ///

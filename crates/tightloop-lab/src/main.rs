@@ -1,9 +1,9 @@
 //! The command `tightloop`: it asks questions.
 
 mod args;
+mod bound;
 #[cfg(target_os = "linux")]
 mod call;
-mod bound;
 mod compare;
 mod diagnostic;
 mod digest;

@@ -1,8 +1,8 @@
 //! The command, as a person types it.
 
+mod bound;
 #[cfg(target_os = "linux")]
 mod call;
-mod bound;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tightloop::event::{Event, FrameId, Log, PathId, Sink};
 use tightloop::session::wire::{HEADER, Header, MessageType, message_type};
-use tightloop::session::{Endpoint, Received};
+use tightloop::session::{Endpoint, Received, Transmit};
 use tightloop::units::{self, Span, Time, earlier};
 
 use super::assembly::Assembly;
@@ -137,7 +137,7 @@ impl Callee {
         let mut waiting = Waiting::new(&self.clock);
         let mut call: Option<Call> = None;
         let begin = self.clock.now();
-        let mut buffer = Vec::new();
+        let mut out = Transmit::default();
         let ended = loop {
             if let Err(error) = self.listen(&mut call, open, sink) {
                 break Err(error);
@@ -152,7 +152,7 @@ impl Callee {
                     let shown = watch.shown;
                     call.show(&shown);
                 }
-                self.speak(call, &mut buffer, sink);
+                self.speak(call, &mut out, sink);
             }
             self.run_lines(now, &mut call);
             let silent = call
@@ -302,24 +302,20 @@ impl Callee {
     }
 
     /// Sends everything that the session has to say.
-    fn speak(&mut self, call: &mut Call, buffer: &mut Vec<u8>, sink: &mut dyn Sink) {
+    fn speak(&mut self, call: &mut Call, out: &mut Transmit, sink: &mut dyn Sink) {
         loop {
             let now = self.clock.now();
-            let transmit = call
-                .opened
-                .session
-                .transmit(now, buffer, &mut Log::to(sink));
-            let Some(transmit) = transmit else {
+            let session = &mut call.opened.session;
+            if !session.transmit(now, out, &mut Log::to(sink)) {
                 return;
-            };
+            }
             let instant = self.instant(now);
-            let line = call.lines.get(usize::from(transmit.id.path.0));
+            let line = call.lines.get(usize::from(out.id.path.0));
             let went = line.copied().flatten().is_some_and(|(line, _)| {
-                self.way
-                    .send_on(instant, line, &[buffer], &transmit, &mut self.tally)
+                self.way.send_on(instant, line, &[], out, &mut self.tally)
             });
             self.tally.unsent += u64::from(!went);
-            if !transmit.more {
+            if !out.more {
                 return;
             }
         }

@@ -135,7 +135,7 @@ impl Caller {
             way.start_again();
         }
         let mut waiting = Waiting::new(&clock);
-        let mut buffer = Vec::new();
+        let mut out = Transmit::default();
         let mut forgotten = Time::ZERO;
         loop {
             self.listen(Some((session, &mut Log::to(sink))))?;
@@ -144,7 +144,7 @@ impl Caller {
             if news || session.next_wake().is_some_and(|due| due <= now) {
                 session.wake(now, &mut Log::to(sink));
             }
-            self.speak(session, recording, &mut buffer, sink);
+            self.speak(session, recording, &mut out, sink);
             let now = clock.now();
             self.redial(now)?;
             self.run_lines(now);
@@ -253,31 +253,25 @@ impl Caller {
         &mut self,
         session: &mut dyn Endpoint,
         recording: Option<&Recording>,
-        buffer: &mut Vec<u8>,
+        out: &mut Transmit,
         sink: &mut dyn Sink,
     ) {
         loop {
             let now = self.clock.now();
-            let Some(transmit) = session.transmit(now, buffer, &mut Log::to(sink)) else {
+            if !session.transmit(now, out, &mut Log::to(sink)) {
                 return;
-            };
-            self.send(now, &transmit, buffer, recording);
-            if !transmit.more {
+            }
+            self.send(now, out, recording);
+            if !out.more {
                 return;
             }
         }
     }
 
-    fn send(
-        &mut self,
-        now: Time,
-        transmit: &Transmit,
-        header: &[u8],
-        recording: Option<&Recording>,
-    ) {
+    fn send(&mut self, now: Time, transmit: &Transmit, recording: Option<&Recording>) {
         let instant = self.instant(now);
         let length = usize::try_from(transmit.payload.get()).unwrap_or(0);
-        let coded = recording.and_then(|recording| bytes_of(recording, header, transmit.payload));
+        let coded = recording.and_then(|recording| bytes_of(recording, transmit));
         let zeros;
         let payload = match &coded {
             Some((coded, from)) => &coded.bytes[*from..*from + length],
@@ -290,7 +284,7 @@ impl Caller {
             return;
         };
         way.asked.get_or_insert(now);
-        if !way.send(instant, &[header, payload], transmit, &mut self.tally) {
+        if !way.send(instant, payload, transmit, &mut self.tally) {
             self.tally.unsent += 1;
         }
         if way.too_large > TOO_LARGE {
@@ -313,13 +307,12 @@ impl Caller {
 /// The coded frame that a header speaks of, and where its fragment begins.
 fn bytes_of(
     recording: &Recording,
-    header: &[u8],
-    payload: Bytes,
+    transmit: &Transmit,
 ) -> Option<(Arc<crate::codec::Coded>, usize)> {
-    let fragment = Header::decode(header).ok()?.kind.fragment()?;
+    let fragment = Header::decode(&transmit.bytes).ok()?.kind.fragment()?;
     let take = recording.take(fragment.frame)?;
     let size = Bytes::len_of(take.coded.bytes.len());
     let (from, length) = place(size, fragment.index, fragment.count)?;
     let from = usize::try_from(from.get()).ok()?;
-    (length == payload).then_some((take.coded, from))
+    (length == transmit.payload).then_some((take.coded, from))
 }

@@ -79,28 +79,30 @@ impl Way {
         })
     }
 
-    /// Sends a message of the session over the line, if there is one.
+    /// Sends a message of the session, with the bytes behind it, over the line, if
+    /// there is one.
     pub(super) fn send(
         &mut self,
         now: Instant,
-        message: &[&[u8]],
+        payload: &[u8],
         transmit: &Transmit,
         tally: &mut Tally,
     ) -> bool {
         let Some(line) = self.line else {
             return false;
         };
-        self.send_on(now, line, message, transmit, tally)
+        self.send_on(now, line, payload, transmit, tally)
     }
 
     pub(super) fn send_on(
         &mut self,
         now: Instant,
         line: LineId,
-        message: &[&[u8]],
+        payload: &[u8],
         transmit: &Transmit,
         tally: &mut Tally,
     ) -> bool {
+        let message = &[&*transmit.bytes, payload];
         let (socket, quic, marks) = (&mut self.socket, &mut self.quic, &self.marks);
         let counted = message.iter().map(|part| part.len()).sum::<usize>();
         let mut last = None;

@@ -78,7 +78,11 @@ fn table_1() {
             .collect();
         for (at, trial) in trials.iter().enumerate() {
             let of = |flow: usize| median(runs.iter().map(|run| run[at][flow]).collect());
-            println!("cubic and {cc} at {trial:?} ms: {:.1} and {:.1} Mbit/s", of(0), of(1));
+            println!(
+                "cubic and {cc} at {trial:?} ms: {:.1} and {:.1} Mbit/s",
+                of(0),
+                of(1)
+            );
         }
     }
 }

@@ -26,7 +26,11 @@ impl Sink for Seen {
             Event::Acked { rtt: Some(rtt), .. } => self.rtts.push((at, *rtt)),
             Event::Sent { packet, .. } => self.sent.push((packet.number, at)),
             Event::Arrived { packet, .. } => {
-                let sent = self.sent.iter().rev().find(|(number, _)| *number == packet.number);
+                let sent = self
+                    .sent
+                    .iter()
+                    .rev()
+                    .find(|(number, _)| *number == packet.number);
                 let (_, sent) = sent.expect("it was sent");
                 self.one_way.push((at - *sent).millis_f64());
             }
@@ -63,7 +67,11 @@ impl Seen {
     /// to data or to acknowledgements.
     pub(crate) fn delayed(data: bool, acks: bool) -> Self {
         let delay = if data { ", delay = \"60 ms\"" } else { "" };
-        let proxy = if acks { "proxy = { rule = \"constant\", lambda = \"60 ms\" }" } else { "" };
+        let proxy = if acks {
+            "proxy = { rule = \"constant\", lambda = \"60 ms\" }"
+        } else {
+            ""
+        };
         Self::of(&format!(
             "name = \"delayed\"\nduration = \"3 s\"\npacket = {{ mtu = \"500 B\" }}\n\
              [link.data]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[link.back]\ndelay = \"2 ms\"\n\
