@@ -22,30 +22,34 @@ pub mod proxied;
 use engine::Engine;
 use proxied::Proxied;
 
-/// A datagram on its way through the network. Links pass it on by its box, which
-/// is used again when it has arrived.
+/// A datagram on its way through the network: one word for links to pass on. Its
+/// memory is used again when it has arrived.
 #[derive(Clone, Debug, Default)]
-pub struct Datagram {
+pub struct Datagram(Box<Letter>);
+
+/// What was sent, and how far it has come.
+#[derive(Clone, Debug, Default)]
+struct Letter {
     sent: Transmit,
     route: u32,
     hop: u8,
 }
 
-impl Packet for Box<Datagram> {
+impl Packet for Datagram {
     fn size(&self) -> Bytes {
-        self.sent.size
+        self.0.sent.size
     }
 
     fn id(&self) -> PacketId {
-        self.sent.id
+        self.0.sent.id
     }
 
     fn ecn(&self) -> Ecn {
-        self.sent.ecn
+        self.0.sent.ecn
     }
 
     fn mark_ce(&mut self) {
-        self.sent.ecn = Ecn::Ce;
+        self.0.sent.ecn = Ecn::Ce;
     }
 }
 
@@ -74,7 +78,7 @@ struct Host {
 #[derive(Debug)]
 pub struct World {
     now: Time,
-    links: Vec<Link<Box<Datagram>>>,
+    links: Vec<Link<Datagram>>,
     hosts: Vec<Host>,
     routes: Vec<Route>,
     proxies: Vec<Proxied>,
@@ -83,9 +87,9 @@ pub struct World {
     started: bool,
     watched: bool,
     /// Datagrams that have arrived, used again.
-    spare: Vec<Box<Datagram>>,
+    spare: Vec<Datagram>,
     /// The one that is written next.
-    next: Box<Datagram>,
+    next: Datagram,
     packets: u64,
     malformed: u64,
 }
@@ -130,14 +134,14 @@ impl World {
             started: false,
             watched: false,
             spare: Vec::new(),
-            next: Box::default(),
+            next: Datagram::default(),
             packets: 0,
             malformed: 0,
         }
     }
 
     /// Adds a link. Its id must be the number of links before it.
-    pub fn add_link(&mut self, link: Link<Box<Datagram>>) -> LinkId {
+    pub fn add_link(&mut self, link: Link<Datagram>) -> LinkId {
         self.links.push(link);
         LinkId(u32::try_from(self.links.len() - 1).unwrap_or(u32::MAX))
     }
@@ -207,7 +211,7 @@ impl World {
 
     /// A link, to look at or to change while the world stands still. Follow a
     /// change by [`World::touch_link`].
-    pub fn link_mut(&mut self, link: LinkId) -> Option<&mut Link<Box<Datagram>>> {
+    pub fn link_mut(&mut self, link: LinkId) -> Option<&mut Link<Datagram>> {
         self.links.get_mut(index(u64::from(link.0)))
     }
 
@@ -251,7 +255,7 @@ impl World {
             started: self.started,
             watched: self.watched,
             spare: Vec::new(),
-            next: Box::default(),
+            next: Datagram::default(),
             packets: self.packets,
             malformed: self.malformed,
         })
@@ -357,20 +361,20 @@ impl World {
     }
 
     /// A datagram is at the end of a hop: on to the next, or to its host.
-    fn carry(&mut self, datagram: Box<Datagram>, log: &mut Log<'_>) {
-        let route = &mut self.routes[index(u64::from(datagram.route))];
-        if usize::from(datagram.hop) < route.links.len() {
+    fn carry(&mut self, datagram: Datagram, log: &mut Log<'_>) {
+        let route = &mut self.routes[index(u64::from(datagram.0.route))];
+        if usize::from(datagram.0.hop) < route.links.len() {
             return self.forward(datagram, log);
         }
         let (to, path) = (route.to, route.path);
-        if datagram.sent.id.direction == Direction::Data {
-            route.delivered += datagram.sent.size;
+        if datagram.0.sent.id.direction == Direction::Data {
+            route.delivered += datagram.0.sent.size;
             self.packets += 1;
         }
         let received = Received {
-            bytes: &datagram.sent.bytes,
-            payload: datagram.sent.payload,
-            ecn: datagram.sent.ecn,
+            bytes: &datagram.0.sent.bytes,
+            payload: datagram.0.sent.payload,
+            ecn: datagram.0.sent.ecn,
             arrived: self.now,
         };
         let endpoint = &mut *self.hosts[to].endpoint;
@@ -382,10 +386,10 @@ impl World {
 
     /// Puts a datagram on its next link.
     #[inline]
-    fn forward(&mut self, mut datagram: Box<Datagram>, log: &mut Log<'_>) {
-        let route = &self.routes[index(u64::from(datagram.route))];
-        let link = route.links[usize::from(datagram.hop)];
-        datagram.hop += 1;
+    fn forward(&mut self, mut datagram: Datagram, log: &mut Log<'_>) {
+        let route = &self.routes[index(u64::from(datagram.0.route))];
+        let link = route.links[usize::from(datagram.0.hop)];
+        datagram.0.hop += 1;
         self.links[link].push(self.now, datagram, log);
         self.engine.set(link, self.links[link].next_event());
     }
@@ -394,13 +398,13 @@ impl World {
     fn drain(&mut self, host: usize, log: &mut Log<'_>) {
         while self.hosts[host]
             .endpoint
-            .transmit(self.now, &mut self.next.sent, log)
+            .transmit(self.now, &mut self.next.0.sent, log)
         {
             let spare = self.spare.pop().unwrap_or_default();
             let mut datagram = std::mem::replace(&mut self.next, spare);
-            let more = datagram.sent.more;
-            datagram.route = self.hosts[host].routes[usize::from(datagram.sent.id.path.0)];
-            datagram.hop = 0;
+            let more = datagram.0.sent.more;
+            datagram.0.route = self.hosts[host].routes[usize::from(datagram.0.sent.id.path.0)];
+            datagram.0.hop = 0;
             self.forward(datagram, log);
             if !more {
                 break;

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tightloop::analysis::{Report, Window, spike};
+use tightloop::analysis::{Report, Window, bound, spike};
 use tightloop::link::{Discipline, Settings};
 use tightloop::settings::Params;
 use tightloop::units::{Rate, Span, Time};
@@ -73,7 +73,7 @@ fn spiked(reports: &[Report], d: Span) -> Result<(f64, Span, Span)> {
     let Some(spike) = link.and_then(|it| it.spikes.first()) else {
         bail!("nothing crossed the link before its capacity dropped; try a longer --before");
     };
-    Ok((spike.ratio, spike::growth(spike.ratio, d), spike.measured))
+    Ok((spike.ratio, bound::growth(spike.ratio, d), spike.measured))
 }
 
 pub(super) fn main(args: &SpikesArgs) -> Result<bool> {
@@ -180,7 +180,7 @@ mod tests {
         let reports = course.simulate(&course.bulk("bbr")).expect("a run");
         let (ratio, bound, measured) = spiked(&reports, d).expect("a spike");
         assert!((2.4..=3.001).contains(&ratio), "{ratio}");
-        assert_eq!(bound, spike::growth(ratio, d));
+        assert_eq!(bound, bound::growth(ratio, d));
         let over = measured.ratio(bound);
         assert!((SHORT..6.0).contains(&over), "{measured} over {bound}");
     }
