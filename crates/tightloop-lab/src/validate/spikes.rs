@@ -93,6 +93,12 @@ pub(super) fn main(args: &SpikesArgs) -> Result<bool> {
     if let Some(ratio) = args.ratios.iter().find(|it| **it < 2) {
         bail!("--ratios {ratio}: the capacity must fall; write 2 or more");
     }
+    if let Some(d) = args.delays.iter().find(|d| **d >= args.before) {
+        bail!(
+            "--before {}: a flow needs many round trips of {d} first",
+            args.before
+        );
+    }
     let mut stage = Stage::set()?;
     let drop = Time::ZERO + args.before;
     let mut drops = Vec::new();
