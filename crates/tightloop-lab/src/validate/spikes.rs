@@ -34,7 +34,7 @@ struct Drop {
     peer: &'static str,
     ratio: u32,
     d: Span,
-    /// r as the flow used the link before.
+    /// r as the flow used the link in the round trip before.
     effective: f64,
     bound: Span,
     packet: Span,
@@ -62,24 +62,42 @@ fn course(ratio: u32, d: Span, drop: Time) -> Course {
         // As in the paper, all of the delay is on the way back.
         back: Settings::wire(d),
         duration: end - Time::ZERO,
-        windows: vec![Window::until(end)],
+        // What a sender has let go in the last round trip is what goes on coming
+        // in before it can know.
+        windows: vec![
+            Window::until(end),
+            Window {
+                from: drop - d,
+                to: drop,
+            },
+        ],
         ecn: true,
     }
 }
 
 /// The spike of a run's only drop: r as it was used, the bound, the measured.
 fn spiked(reports: &[Report], d: Span) -> Result<(f64, Span, Span)> {
-    let link = reports.first().and_then(|it| it.links.first());
-    let Some(spike) = link.and_then(|it| it.spikes.first()) else {
+    let mut links = reports.iter().filter_map(|it| it.links.first());
+    let (whole, before) = (links.next(), links.next());
+    let spike = whole.and_then(|it| it.spikes.first());
+    let (Some(spike), Some(before)) = (spike, before) else {
         bail!("nothing crossed the link before its capacity dropped; try a longer --before");
     };
-    Ok((spike.ratio, bound::growth(spike.ratio, d), spike.measured))
+    let ratio = bound::effective_ratio(before.carried.min(spike.before), spike.after);
+    let ratio = ratio.unwrap_or(spike.ratio);
+    Ok((ratio, bound::growth(ratio, d), spike.measured))
 }
 
 pub(super) fn main(args: &SpikesArgs) -> Result<bool> {
     let peers = chosen(&args.only, &PEERS)?;
     if let Some(ratio) = args.ratios.iter().find(|it| **it < 2) {
         bail!("--ratios {ratio}: the capacity must fall; write 2 or more");
+    }
+    if let Some(d) = args.delays.iter().find(|d| **d >= args.before) {
+        bail!(
+            "--before {}: a flow needs many round trips of {d} first",
+            args.before
+        );
     }
     let mut stage = Stage::set()?;
     let drop = Time::ZERO + args.before;
