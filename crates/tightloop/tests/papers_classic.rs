@@ -83,7 +83,10 @@ fn with_a_buffer_of_one_pipe_all_of_them_fill_the_link() {
 #[test]
 fn random_loss_costs_westwood_little_and_a_long_path_costs_hybla_little() {
     let lossy = |name: &str, rtt, loss: f64| {
-        let link = format!("queue = {{ kind = \"infinite\" }}\nloss = {loss:?}");
+        // Room for a pipe of 200 ms: without a limit Hybla's slow start, 2⁸ − 1 packets
+        // for one, fills minutes of queue, and any link is full.
+        let queue = "queue = { kind = \"drop_tail\", packets = 333 }";
+        let link = format!("{queue}\nloss = {loss:?}");
         Alone::of(&named(name), rtt, &link, "").used()
     };
     // Reno: 1.22/√p packets a round trip, 0.41 of the link.
