@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tightloop::analysis::unavoidable::{Fall, falls};
+use tightloop::analysis::unavoidable::{self, Fall, falls};
 use tightloop::link::trace::Trace;
 use tightloop::units::{Rate, Span, Time};
 
@@ -37,7 +37,9 @@ pub(super) fn main(args: &BoundArgs, path: &Path, d: Span) -> Result<()> {
     }
     // Worst first, then in order of time.
     rows.sort_by_key(|row| (-row.fall.alone, row.fall.from));
-    let text = text(path, args.utilisation, d, &rows);
+    let waits = unavoidable::waits(read.stamps(), d, args.utilisation);
+    let piled = waits.max_by_key(|(_, wait)| *wait).unwrap_or_default();
+    let text = text(path, args.utilisation, d, &rows, piled);
     if args.json {
         out::json(&json(path, d, args.utilisation, &rows))?;
     } else {
@@ -74,7 +76,7 @@ impl Row {
     }
 }
 
-fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
+fn text(path: &Path, used: f64, d: Span, rows: &[Row], piled: (Time, Span)) -> String {
     let Some(worst) = rows.first() else {
         return String::new();
     };
@@ -82,7 +84,6 @@ fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
         used if used < 1.0 => format!(", {:.0} % of it used", used * 100.0),
         _ => String::new(),
     };
-    let piled = rows.iter().max_by_key(|row| row.fall.wait).unwrap_or(worst);
     let mut text = format!(
         "{}, d = {}{share}\n\n\
          the worst of {} drops: {} at {}\n\
@@ -92,8 +93,8 @@ fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
         rows.len(),
         out::span(worst.fall.alone),
         out::span(worst.fall.at.since_epoch()),
-        out::span(piled.fall.wait),
-        out::span(piled.fall.at.since_epoch()),
+        out::span(piled.1),
+        out::span(piled.0.since_epoch()),
     );
     if rows.len() > LISTED {
         text += &format!("The {LISTED} worst:\n\n");
@@ -163,7 +164,7 @@ mod tests {
         assert!(near(fall.wait.millis_f64(), 120.0), "{fall:?}");
         assert!(near(row.came.mbps_f64(), 12.0) && near(row.left.mbps_f64(), 4.0));
         assert!(near(row.ratio().expect("some left"), 3.0));
-        let text = text(Path::new("a.trace"), 1.0, d, &[row]);
+        let text = text(Path::new("a.trace"), 1.0, d, &[row], (fall.at, fall.wait));
         assert!(text.contains("the worst of 1 drops"), "{text}");
     }
 }

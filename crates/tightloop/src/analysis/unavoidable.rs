@@ -169,14 +169,21 @@ pub struct Fall {
 /// a trace's opportunities and less than anybody notices.
 const SAME: Span = Span::from_millis(10);
 
+/// By more than this a wait has grown. Ours: twice the millisecond in which
+/// Mahimahi's traces count.
+const GROWN: Span = Span::from_millis(2);
+
 /// Each drop of capacity that a trace's opportunities have: a stretch in which the
-/// ideal sender's waits grow. The arguments are those of [`waits`].
+/// ideal sender's waits grow, which ends where they fall or have not grown for
+/// 2 d. The arguments are those of [`waits`].
 #[must_use]
 pub fn falls(opportunities: &[Time], d: Span, share: f64) -> Vec<Fall> {
     let mut falls: Vec<Fall> = Vec::new();
-    // The least since the last drop, and the most since, once it is one.
+    // The least since the last drop; the most since, once it is one, and where it
+    // last grew.
     let mut least: Option<(Time, Span)> = None;
     let mut most: Option<(Time, Span)> = None;
+    let mut grew = (Time::ZERO, Span::ZERO);
     let fall = |from: (Time, Span), most: (Time, Span)| Fall {
         from: from.0,
         at: most.0,
@@ -186,14 +193,23 @@ pub fn falls(opportunities: &[Time], d: Span, share: f64) -> Vec<Fall> {
     for (at, wait) in waits(opportunities, d, share) {
         let from = *least.get_or_insert((at, wait));
         match most {
-            Some((_, highest)) if wait >= highest => most = Some((at, wait)),
-            Some(top) if wait + SAME < top.1 => {
+            Some(top) if wait + SAME < top.1 || at - grew.0 > d * 2 => {
                 falls.push(fall(from, top));
                 (least, most) = (Some((at, wait)), None);
             }
-            Some(_) => {}
+            Some(top) => {
+                if wait > top.1 {
+                    most = Some((at, wait));
+                }
+                if wait > grew.1 + GROWN {
+                    grew = (at, wait);
+                }
+            }
             None if wait <= from.1 => least = Some((at, wait)),
-            None if wait > from.1 + SAME => most = Some((at, wait)),
+            None if wait > from.1 + SAME => {
+                most = Some((at, wait));
+                grew = (at, wait);
+            }
             None => {}
         }
     }
@@ -294,8 +310,8 @@ mod tests {
             assert!(near(fall.from - Time::from_millis(from), 0), "{fall:?}");
             assert!(near(fall.alone - fall.wait, 0), "{fall:?}");
         }
-        let longest = falls.iter().map(|fall| fall.wait).max();
-        assert_eq!(longest, peak(&stamps, Span::from_millis(30), 1.0));
+        let longest = peak(&stamps, Span::from_millis(30), 1.0).expect("packets");
+        assert!(near(first.wait - longest, 0), "{longest}");
     }
 
     #[test]
