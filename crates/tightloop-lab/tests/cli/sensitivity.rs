@@ -73,7 +73,11 @@ fn a_study_is_told_kept_and_gone_on_with() {
     assert_eq!(done.stderr, "");
     let results = scratch.json("study/sensitivity.json");
     let page = scratch.read("study/report.html");
-    assert_eq!(page.matches("<svg").count(), 2, "a map for each flow of the grid");
+    assert_eq!(
+        page.matches("<svg").count(),
+        2,
+        "a map for each flow of the grid"
+    );
     assert!(!page.contains("http:") && !page.contains("NaN"));
 
     // An instance that was not finished is run again, and only it: the others'
@@ -82,12 +86,18 @@ fn a_study_is_told_kept_and_gone_on_with() {
     assert_eq!(files.len(), 6);
     fs::remove_file(&files[0]).expect("removed");
     fs::write(&files[1], "{\"rtts\":[\"1").expect("torn");
-    assert_eq!(run(&scratch, &["--delays", "grid:10,40", "symmetric:20,30"]), results);
+    assert_eq!(
+        run(&scratch, &["--delays", "grid:10,40", "symmetric:20,30"]),
+        results
+    );
     assert_eq!(kept(&scratch).len(), 6);
     let text = fs::read_to_string(&files[2]).expect("kept");
     let other = text.replacen("\"rates\":[\"", "\"rates\":[\"9", 1);
     fs::write(&files[2], other).expect("changed");
-    assert_ne!(run(&scratch, &["--delays", "grid:10,40", "symmetric:20,30"]), results);
+    assert_ne!(
+        run(&scratch, &["--delays", "grid:10,40", "symmetric:20,30"]),
+        results
+    );
     let again = ["--again", "--delays", "grid:10,40", "symmetric:20,30"];
     assert_eq!(run(&scratch, &again), results);
     // Another scenario's instances are others.
@@ -115,13 +125,26 @@ fn what_cannot_be_studied_is_refused() {
     for (words, reason) in [
         (&["--delays", "cube:1"][..], "write grid:10,20,30"),
         (&["--delays", "list:1,2,3"], "3 values for 2 flows"),
-        (&["--delays", "grid:10", "--fix", "third=5"], "there are first, second"),
         (
-            &["--delays", "grid:10", "--set", "link.return.delay=\"20 ms\""],
+            &["--delays", "grid:10", "--fix", "third=5"],
+            "there are first, second",
+        ),
+        (
+            &[
+                "--delays",
+                "grid:10",
+                "--set",
+                "link.return.delay=\"20 ms\"",
+            ],
             "the links alone take 20 ms",
         ),
         (
-            &["--delays", "grid:10", "--set", "flow.0.proxy={ tick = \"0 s\" }"],
+            &[
+                "--delays",
+                "grid:10",
+                "--set",
+                "flow.0.proxy={ tick = \"0 s\" }",
+            ],
             "asks without end",
         ),
     ] {

@@ -26,7 +26,11 @@ impl Sink for Seen {
             Event::Acked { rtt: Some(rtt), .. } => self.rtts.push((at, *rtt)),
             Event::Sent { packet, .. } => self.sent.push((packet.number, at)),
             Event::Arrived { packet, .. } => {
-                let sent = self.sent.iter().rev().find(|(number, _)| *number == packet.number);
+                let sent = self
+                    .sent
+                    .iter()
+                    .rev()
+                    .find(|(number, _)| *number == packet.number);
                 let (_, sent) = sent.expect("it was sent");
                 self.one_way.push((at - *sent).millis_f64());
             }
@@ -45,15 +49,15 @@ impl Seen {
         seen
     }
 
-    /// BBR over 10 Mbit/s, whose route takes 40 ms, from 30 to 60 s 10 ms, and 40
+    /// BBR over 10 Mbit/s with this to send, whose route takes 40 ms, from 30 to 60 s 10 ms, and 40
     /// again until 120 s.
-    pub(crate) fn route(rule: proxy::Rule) -> Self {
+    pub(crate) fn route(rule: proxy::Rule, traffic: &str) -> Self {
         let rule = toml::Value::try_from(rule).expect("a word");
         Self::of(&format!(
             "name = \"route\"\nduration = \"120 s\"\n\
              [link.data]\nrate = \"10 Mbit/s\"\nqueue = {{ kind = \"drop_tail\", packets = 400 }}\n\
              [link.back]\ndelay = \"40 ms\"\ndelay_steps = [[\"30 s\", \"10 ms\"], [\"60 s\", \"40 ms\"]]\n\
-             [[flow]]\ncc = \"bbr\"\ntraffic = {{ bulk = {{}} }}\n\
+             [[flow]]\ncc = \"bbr\"\ntraffic = {{ {traffic} }}\n\
              path = {{ links = [\"data\"], back = [\"back\"] }}\n\
              proxy = {{ rule = {rule} }}\n"
         ))
@@ -63,7 +67,11 @@ impl Seen {
     /// to data or to acknowledgements.
     pub(crate) fn delayed(data: bool, acks: bool) -> Self {
         let delay = if data { ", delay = \"60 ms\"" } else { "" };
-        let proxy = if acks { "proxy = { rule = \"constant\", lambda = \"60 ms\" }" } else { "" };
+        let proxy = if acks {
+            "proxy = { rule = \"constant\", lambda = \"60 ms\" }"
+        } else {
+            ""
+        };
         Self::of(&format!(
             "name = \"delayed\"\nduration = \"3 s\"\npacket = {{ mtu = \"500 B\" }}\n\
              [link.data]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[link.back]\ndelay = \"2 ms\"\n\
