@@ -153,6 +153,7 @@ fn json(step: &Step, interval: Span) -> serde_json::Value {
         json!({
             "name": knob.name,
             "how": knob.how,
+            "granted": knob.granted,
             "spike_s": knob.spike.secs_f64(),
             "change_s": (knob.spike - step.spike()).secs_f64(),
             "lost": knob.lost,

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use tightloop::analysis::bound::{Step, growth};
-use tightloop::analysis::unavoidable::Fall;
+use tightloop::analysis::unavoidable::{self, Fall};
 use tightloop::link::series;
 use tightloop::link::trace::Trace;
 use tightloop::units::Span;
 
 use crate::report::page::Series;
 use crate::report::palette::{Style, style};
-use crate::report::plot::{ABOVE, BELOW, Plot, WIDTH, head, legend, legend_height};
+use crate::report::plot::{ABOVE, BELOW, Plot, head, legend, legend_height};
 
 /// Those of the plots; a drop's own comes besides.
 const RATIOS: [f64; 5] = [1.5, 2.0, 3.0, 5.0, 10.0];
@@ -128,9 +128,8 @@ fn straight(from: (f64, f64), to: (f64, f64), highest: f64) -> Series {
     [from, end].map(|(t, v)| (t, Some(v))).into_iter().collect()
 }
 
-/// A trace's rate, and below it how long nobody waits less.
-pub(super) fn track(trace: &Trace, mut falls: Vec<Fall>) -> Result<String> {
-    falls.sort_by_key(|fall| fall.from);
+/// A trace's rate, and below it how long nobody waits less, with its worst drop.
+pub(super) fn track(trace: &Trace, d: Span, used: f64, worst: Option<Fall>) -> Result<String> {
     let bin = (trace.period() / PIECES).max(Span::from_millis(20));
     let rates = series::Series::of_trace(trace, bin)?;
     let capacity: Series = rates
@@ -138,17 +137,19 @@ pub(super) fn track(trace: &Trace, mut falls: Vec<Fall>) -> Result<String> {
         .into_iter()
         .map(|(at, rate)| (at.secs_f64(), Some(rate.mbps_f64())))
         .collect();
-    let mut waits = vec![(0.0, Some(0.0))];
-    for fall in &falls {
-        let corners = [
-            (fall.from, 0.0),
-            (fall.at, fall.wait.millis_f64()),
-            (fall.until, 0.0),
-        ];
-        waits.extend(corners.map(|(at, ms)| (at.secs_f64(), Some(ms))));
+    let mut waits: Vec<(f64, Option<f64>)> = Vec::new();
+    for (at, wait) in unavoidable::waits(trace.stamps(), d, used) {
+        // The longest of each bin.
+        let at = (at.since_epoch().ratio(bin).floor() + 0.5) * bin.secs_f64();
+        let wait = wait.millis_f64();
+        match waits.last_mut() {
+            Some((last, longest)) if *last >= at => {
+                *longest = longest.map(|longest| longest.max(wait));
+            }
+            _ => waits.push((at, Some(wait))),
+        }
     }
     let end = trace.period().secs_f64();
-    waits.push((end, Some(0.0)));
     let most = |values: &[f64]| values.iter().copied().fold(1.0, f64::max) * 1.08;
     let waits: Series = waits.into_iter().collect();
     let rate = Plot {
@@ -171,14 +172,14 @@ pub(super) fn track(trace: &Trace, mut falls: Vec<Fall>) -> Result<String> {
     rate.axes("What the trace delivers, Mbit/s", &mut out);
     rate.ground(&capacity, &mut out);
     wait.axes(
-        "What nobody who wants all of it can avoid waiting, ms",
+        "What nobody avoids waiting who wants all of it and never drains, ms",
         &mut out,
     );
     wait.line(&waits, line_style(0), &mut out);
-    if let Some(worst) = falls.iter().max_by_key(|fall| fall.wait) {
-        let ms = worst.wait.millis_f64();
-        let label = format!("{ms:.0} ms");
-        wait.dot((worst.at.secs_f64(), ms), &label, line_style(1), &mut out);
+    if let Some(worst) = worst {
+        let label = format!("{:.0} ms by the worst drop alone", worst.alone.millis_f64());
+        let place = (worst.at.secs_f64(), worst.alone.millis_f64());
+        wait.dot(place, &label, line_style(1), &mut out);
     }
     Ok(out + "</svg>\n")
 }
@@ -191,9 +192,9 @@ pub(super) fn page(figure: &str, text: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Lower bound on a latency spike</title>\n\
          <style>:root {{ color-scheme: light dark; }}\n\
-         body {{ font: 15px/1.45 system-ui, sans-serif; max-width: {WIDTH}px; margin: 2rem auto; \
+         body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 1040px; margin: 2rem auto; \
          padding: 0 1rem; background: #fff; color: #16191d; }}\n\
-         pre {{ font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; }} svg {{ max-width: 100%; height: auto; }}\n\
+         pre {{ font: 13px/1.5 ui-monospace, monospace; overflow-x: auto; }} svg {{ max-width: 100%; height: auto; }}\n\
          @media (prefers-color-scheme: dark) {{ body {{ background: #14171b; color: #e8ebee; }} }}\n\
          </style></head>\n<body>\n<h1>The spike nobody avoids</h1>\n<pre>{text}</pre>\n{figure}\
          <p>After B. I. Teigen and others, “A Lower Bound on Latency Spikes for Capacity-Seeking \
@@ -223,13 +224,13 @@ mod tests {
             Rate::from_mbps(20),
             Span::from_millis(50),
         );
-        let stamps = (1..4_000u64).filter(|ms| *ms < 2_000 || ms % 3 == 0);
+        let stamps = (1..4_000u64).filter(|ms| *ms < 2_000 || ms.is_multiple_of(3));
         let trace = Trace::new(stamps.map(Time::from_millis).collect()).expect("a trace");
-        let falls =
-            tightloop::analysis::unavoidable::falls(trace.stamps(), Span::from_millis(60), 1.0);
+        let d = Span::from_millis(60);
+        let worst = unavoidable::falls(trace.stamps(), d, 1.0).first().copied();
         for picture in [
             step(&drop.expect("some rate")),
-            track(&trace, falls).expect("a picture"),
+            track(&trace, d, 1.0, worst).expect("a picture"),
         ] {
             assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
             assert!(

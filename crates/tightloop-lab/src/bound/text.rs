@@ -7,6 +7,7 @@ use crate::out;
 use crate::table::Table;
 
 const PER_CENT: f64 = 100.0;
+const KB: f64 = 1e-3;
 
 /// All about one drop.
 pub(super) fn step(step: &Step, interval: Span) -> String {
@@ -30,21 +31,25 @@ pub(super) fn step(step: &Step, interval: Span) -> String {
     text += &spike(step);
     text += &frames(step, interval);
     text += &format!("\nWhat would help, of {}:\n\n", out::span(step.spike()));
-    text + &knobs(step).text()
+    text += &knobs(step, false).text();
+    text += "\nWhat is taken for granted, and the spike without it:\n\n";
+    text + &knobs(step, true).text()
 }
 
 fn spike(step: &Step) -> String {
     let queue = step.after.over(step.spike());
     let mut text = format!(
-        "nobody waits less than   Q = (r − 1) d = {}, {queue} of queue\n",
-        out::span(step.spike())
+        "nobody waits less than Q = (r − 1) d = {}, {:.1} kB of queue\n",
+        out::span(step.spike()),
+        queue.get_f64() * KB
     );
     if let Some(limit) = step.limit {
         let (lost, share) = step.lost();
         text += &format!(
-            "in a queue of {}   {} wait, {lost} are lost: {:.1} % of what arrives during d\n",
+            "in a queue of {} it is {}, and {:.1} kB are lost: {:.1} % of what arrives during d\n",
             out::span(limit),
             out::span(step.wait()),
+            lost.get_f64() * KB,
             share * PER_CENT
         );
     }
@@ -58,18 +63,19 @@ fn frames(step: &Step, interval: Span) -> String {
         count => format!("; leaving out {count} would empty the queue"),
     };
     format!(
-        "frame in flight          {} each {}: {} to leave the link, after the drop {}; the last one sent \
-         before the news comes {} late{skip}\n",
-        frames.size,
+        "video, a frame each {}:   {:.1} kB need {} to leave the link, after the drop {};\n\
+         \x20 the last frame sent before the news comes {} late{skip}\n",
         out::span(interval),
+        frames.size.get_f64() * KB,
         out::span(frames.before),
         out::span(frames.after),
         out::span(frames.late),
     )
 }
 
-fn knobs(step: &Step) -> Table {
-    let knobs = step.knobs();
+fn knobs(step: &Step, granted: bool) -> Table {
+    let mut knobs = step.knobs();
+    knobs.retain(|knob| knob.granted == granted);
     let mut table = Table::default();
     let texts = |of: fn(&Knob) -> &'static str| knobs.iter().map(move |it| of(it).to_owned());
     table.texts("", "", texts(|it| it.name));
@@ -107,7 +113,7 @@ mod tests {
         );
         let mut step = step.expect("some rate");
         let text = super::step(&step, Span::from_millis(33));
-        for part in ["r = 3\n", "(r − 1) d = 100 ms, 250 kB", "leaving out 4"] {
+        for part in ["r = 3\n", "(r − 1) d = 100 ms, 250.0 kB", "leaving out 4"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         (step.used, step.limit) = (0.9, Some(Span::from_millis(40)));

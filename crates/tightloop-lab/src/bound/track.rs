@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tightloop::analysis::unavoidable::{Fall, falls};
+use tightloop::analysis::unavoidable::{self, Fall, falls};
 use tightloop::link::trace::Trace;
 use tightloop::units::{Rate, Span, Time};
 
@@ -35,9 +35,11 @@ pub(super) fn main(args: &BoundArgs, path: &Path, d: Span) -> Result<()> {
             path.display()
         );
     }
-    // Longest first, then in order of time.
-    rows.sort_by_key(|row| (-row.fall.wait, row.fall.from));
-    let text = text(path, args.utilisation, d, &rows);
+    // Worst first, then in order of time.
+    rows.sort_by_key(|row| (-row.fall.alone, row.fall.from));
+    let waits = unavoidable::waits(read.stamps(), d, args.utilisation);
+    let piled = waits.max_by_key(|(_, wait)| *wait).unwrap_or_default();
+    let text = text(path, args.utilisation, d, &rows, piled);
     if args.json {
         out::json(&json(path, d, args.utilisation, &rows))?;
     } else {
@@ -45,22 +47,26 @@ pub(super) fn main(args: &BoundArgs, path: &Path, d: Span) -> Result<()> {
     }
     match &args.out {
         Some(out) => {
-            let falls: Vec<Fall> = rows.iter().map(|row| row.fall).collect();
-            write(out, &figure::track(&read, falls)?, &text)
+            let worst = rows.first().map(|row| row.fall);
+            write(
+                out,
+                &figure::track(&read, d, args.utilisation, worst)?,
+                &text,
+            )
         }
         None => Ok(()),
     }
 }
 
 fn row(trace: &Trace, fall: Fall, d: Span) -> Row {
-    // What arrived while the queue grew is what the link gave d before.
-    let back = |at: Time| Time::ZERO + (at.since_epoch() - d).max(Span::ZERO);
-    let (from, to) = (back(fall.from), back(fall.at));
-    let from = if from < to { from } else { back(from) };
+    // What arrived while the queue grew is what the link gave d before; over d at
+    // least, as single opportunities have no rate.
+    let grew = (fall.at - fall.from).max(d);
+    let back = |span: Span| Time::ZERO + (fall.at.since_epoch() - span).max(Span::ZERO);
     Row {
         fall,
-        came: trace.rate_between(from, to),
-        left: trace.rate_between(fall.from, fall.at + fall.wait),
+        came: trace.rate_between(back(d + grew), back(d)),
+        left: trace.rate_between(fall.from, fall.at + fall.alone),
     }
 }
 
@@ -70,7 +76,7 @@ impl Row {
     }
 }
 
-fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
+fn text(path: &Path, used: f64, d: Span, rows: &[Row], piled: (Time, Span)) -> String {
     let Some(worst) = rows.first() else {
         return String::new();
     };
@@ -79,17 +85,20 @@ fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
         _ => String::new(),
     };
     let mut text = format!(
-        "{}, d = {}{share}\n\nworst   {} at {}\ndrops   {}",
+        "{}, d = {}{share}\n\n\
+         the worst of {} drops: {} at {}\n\
+         if what piles up is never drained: {} at {}\n\n",
         path.display(),
         out::span(d),
-        out::span(worst.fall.wait),
-        out::span(worst.fall.at.since_epoch()),
         rows.len(),
+        out::span(worst.fall.alone),
+        out::span(worst.fall.at.since_epoch()),
+        out::span(piled.1),
+        out::span(piled.0.since_epoch()),
     );
     if rows.len() > LISTED {
-        text += &format!(", the {LISTED} longest:");
+        text += &format!("The {LISTED} worst:\n\n");
     }
-    text += "\n\n";
     let mut table = Table::default();
     let listed = || rows.iter().take(LISTED);
     let secs = |of: fn(&Fall) -> Time| listed().map(move |row| Some(of(&row.fall).secs_f64()));
@@ -108,8 +117,10 @@ fn text(path: &Path, used: f64, d: Span, rows: &[Row]) -> String {
         listed().map(|row| Some(row.left.mbps_f64())),
     );
     table.numbers("", "r", 2, listed().map(Row::ratio));
-    let wait = |row: &Row| Some(row.fall.wait.millis_f64());
-    table.numbers("", "nobody waits less, ms", 1, listed().map(wait));
+    let nobody = "nobody waits less, ms";
+    let ms = |of: fn(&Fall) -> Span| listed().map(move |row| Some(of(&row.fall).millis_f64()));
+    table.numbers(nobody, "this drop", 1, ms(|fall| fall.alone));
+    table.numbers(nobody, "nothing drained", 1, ms(|fall| fall.wait));
     text + &table.text()
 }
 
@@ -118,18 +129,18 @@ fn json(path: &Path, d: Span, used: f64, rows: &[Row]) -> serde_json::Value {
         json!({
             "from_s": row.fall.from.secs_f64(),
             "worst_s": row.fall.at.secs_f64(),
-            "until_s": row.fall.until.secs_f64(),
             "came_bps": row.came.as_bps(),
             "left_bps": row.left.as_bps(),
             "r": row.ratio(),
-            "wait_s": row.fall.wait.secs_f64(),
+            "alone_s": row.fall.alone.secs_f64(),
+            "undrained_s": row.fall.wait.secs_f64(),
         })
     });
     json!({
         "file": path,
         "d_s": d.secs_f64(),
         "utilisation": used,
-        "worst_s": rows.first().map(|row| row.fall.wait.secs_f64()),
+        "worst_s": rows.first().map(|row| row.fall.alone.secs_f64()),
         "drops": drops.collect::<Vec<_>>(),
     })
 }
@@ -141,7 +152,7 @@ mod tests {
     #[test]
     fn a_drop_is_told_with_what_came_and_what_left() {
         // 12 Mbit/s, a third of it from 2 s on.
-        let stamps = (1..4_000u64).filter(|ms| *ms < 2_000 || ms % 3 == 0);
+        let stamps = (1..4_000u64).filter(|ms| *ms < 2_000 || ms.is_multiple_of(3));
         let trace = Trace::new(stamps.map(Time::from_millis).collect()).expect("a trace");
         let d = Span::from_millis(60);
         let falls = falls(trace.stamps(), d, 1.0);
@@ -153,7 +164,7 @@ mod tests {
         assert!(near(fall.wait.millis_f64(), 120.0), "{fall:?}");
         assert!(near(row.came.mbps_f64(), 12.0) && near(row.left.mbps_f64(), 4.0));
         assert!(near(row.ratio().expect("some left"), 3.0));
-        let text = text(Path::new("a.trace"), 1.0, d, &[row]);
-        assert!(text.contains("drops   1"), "{text}");
+        let text = text(Path::new("a.trace"), 1.0, d, &[row], (fall.at, fall.wait));
+        assert!(text.contains("the worst of 1 drops"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 //! The command, as a person types it.
 
+mod bound;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;

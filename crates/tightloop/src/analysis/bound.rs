@@ -93,7 +93,9 @@ pub struct Knob {
     pub name: &'static str,
     /// What it changes here.
     pub how: &'static str,
-    /// The spike with it; where the bound takes it for granted, without it.
+    /// The bound takes it for granted: then the spike is the one without it.
+    pub granted: bool,
+    /// The spike with it.
     pub spike: Span,
     /// The share of what arrives during d that is lost for it.
     pub lost: f64,
@@ -177,6 +179,7 @@ impl Step {
                 name,
                 how,
                 spike,
+                granted: false,
                 lost: 0.0,
             }
         };
@@ -184,12 +187,17 @@ impl Step {
             name,
             how,
             spike: growth(r, self.d()),
+            granted: false,
             lost: 0.0,
+        };
+        let granted = |name, how| Knob {
+            granted: true,
+            ..with(name, how, &|it| it.signal += A_LITTLE)
         };
         let short = loss(self.ratio(), self.d(), A_LITTLE, self.after);
         vec![
             with("use less", "a tenth less of the link", &|it| {
-                it.used *= LESS
+                it.used *= LESS;
             }),
             of_ratio(
                 "fall gradually",
@@ -226,21 +234,16 @@ impl Step {
                 name: "a short queue",
                 how: "10 ms, the rest is lost",
                 spike: self.spike().min(A_LITTLE),
+                granted: false,
                 lost: short.1,
             },
-            with(
-                "no ACKs first",
-                "if the news waits 10 ms on its way back",
-                &|it| {
-                    it.signal += A_LITTLE;
-                },
+            granted(
+                "acknowledgements first",
+                "else the news waits 10 ms on its way back",
             ),
-            with(
-                "no drops at the head",
-                "if the sign is put on behind 10 ms of queue",
-                &|it| {
-                    it.signal += A_LITTLE;
-                },
+            granted(
+                "drops at the head",
+                "else the sign is put on behind 10 ms of queue",
             ),
         ]
     }
@@ -329,8 +332,8 @@ mod tests {
             ("be near", 50.0),
             ("drop layers on the way", 0.0),
             ("a short queue", 10.0),
-            ("no ACKs first", 120.0),
-            ("no drops at the head", 120.0),
+            ("acknowledgements first", 120.0),
+            ("drops at the head", 120.0),
         ] {
             assert!(
                 (spike(name) - expected).abs() < 1e-3,

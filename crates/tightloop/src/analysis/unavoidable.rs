@@ -143,50 +143,94 @@ impl Iterator for Waits<'_> {
     }
 }
 
+/// When each packet of the ideal sender arrives and how long it waits, against a
+/// trace's opportunities, where news and what is sent on it take `d` together and
+/// a share of the capacity is used, from 0 to 1.
+pub fn waits(opportunities: &[Time], d: Span, share: f64) -> impl Iterator<Item = (Time, Span)> {
+    let waits = Waits::new(opportunities, d, share);
+    waits.map(|(arrival, served)| (arrival, served - arrival))
+}
+
 /// A drop of a trace's capacity, as the ideal sender meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fall {
-    /// When its packets begin to wait.
+    /// When its packets begin to wait, or to wait longer than before.
     pub from: Time,
     /// When the packet arrives that waits longest.
     pub at: Time,
-    /// How long that one waits.
+    /// How long packets wait at most that come from its beginning until then, if
+    /// nothing waits as it begins.
+    pub alone: Span,
+    /// How long that packet waits if nothing is ever drained.
     pub wait: Span,
-    /// When the last one that waits arrives.
-    pub until: Time,
 }
 
-/// A shorter wait is none. Ours: twice the millisecond in which Mahimahi's traces
-/// count.
-const NO_WAIT: Span = Span::from_millis(2);
+/// Waits that differ by less are the same. Ours: 10 ms, more than the gaps between
+/// a trace's opportunities and less than anybody notices.
+const SAME: Span = Span::from_millis(10);
 
-/// Each drop of capacity that a trace's opportunities have: a stretch in which
-/// the ideal sender's packets wait, where news and what is sent on it take `d`
-/// together and a share of the capacity is used, from 0 to 1.
+/// By more than this a wait has grown. Ours: twice the millisecond in which
+/// Mahimahi's traces count.
+const GROWN: Span = Span::from_millis(2);
+
+/// Each drop of capacity that a trace's opportunities have: a stretch in which the
+/// ideal sender's waits grow, which ends where they fall or have not grown for
+/// 2 d. The arguments are those of [`waits`].
 #[must_use]
 pub fn falls(opportunities: &[Time], d: Span, share: f64) -> Vec<Fall> {
     let mut falls: Vec<Fall> = Vec::new();
-    let mut open = false;
-    for (at, served) in Waits::new(opportunities, d, share) {
-        let wait = served - at;
-        if wait <= NO_WAIT {
-            open = false;
-        } else if let Some(fall) = falls.last_mut().filter(|_| open) {
-            if wait > fall.wait {
-                (fall.at, fall.wait) = (at, wait);
+    // The least since the last drop; the most since, once it is one, and where it
+    // last grew.
+    let mut least: Option<(Time, Span)> = None;
+    let mut most: Option<(Time, Span)> = None;
+    let mut grew = (Time::ZERO, Span::ZERO);
+    let fall = |from: (Time, Span), most: (Time, Span)| Fall {
+        from: from.0,
+        at: most.0,
+        alone: alone(opportunities, d, share, from.0, most.0),
+        wait: most.1,
+    };
+    for (at, wait) in waits(opportunities, d, share) {
+        let from = *least.get_or_insert((at, wait));
+        match most {
+            Some(top) if wait + SAME < top.1 || at - grew.0 > d * 2 => {
+                falls.push(fall(from, top));
+                (least, most) = (Some((at, wait)), None);
             }
-            fall.until = at;
-        } else {
-            open = true;
-            falls.push(Fall {
-                from: at,
-                at,
-                wait,
-                until: at,
-            });
+            Some(top) => {
+                if wait > top.1 {
+                    most = Some((at, wait));
+                }
+                if wait > grew.1 + GROWN {
+                    grew = (at, wait);
+                }
+            }
+            None if wait <= from.1 => least = Some((at, wait)),
+            None if wait > from.1 + SAME => {
+                most = Some((at, wait));
+                grew = (at, wait);
+            }
+            None => {}
         }
     }
+    falls.extend(least.zip(most).map(|(from, most)| fall(from, most)));
     falls
+}
+
+/// The longest wait of packets that arrive after one moment and up to another, where
+/// nothing waits at the first.
+fn alone(opportunities: &[Time], d: Span, share: f64, from: Time, to: Time) -> Span {
+    let first = |after: Time| opportunities.partition_point(|at| *at <= after);
+    let waits = Waits {
+        answer: opportunities.partition_point(|at| *at + d <= from),
+        next: first(from),
+        ..Waits::new(opportunities, d, share)
+    };
+    let until = waits.take_while(|(arrival, _)| *arrival <= to);
+    until
+        .map(|(arrival, served)| served - arrival)
+        .max()
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -251,8 +295,8 @@ mod tests {
         // A packet a millisecond; every third from 1 s to 2 s, every other from 5 s to
         // 6 s. What has piled up is gone a signal's delay after the return.
         let slow = |ms: &u64| match ms {
-            1_000..2_000 => ms % 3 == 0,
-            5_000..6_000 => ms % 2 == 0,
+            1_000..2_000 => ms.is_multiple_of(3),
+            5_000..6_000 => ms.is_multiple_of(2),
             _ => true,
         };
         let stamps: Vec<Time> = (0..9_000).filter(slow).map(Time::from_millis).collect();
@@ -262,12 +306,31 @@ mod tests {
             panic!("two, not {falls:?}");
         };
         assert!(near(first.wait, 60) && near(second.wait, 30), "{falls:?}");
-        for (fall, from, until) in [(first, 1_000, 2_030), (second, 5_000, 6_030)] {
-            assert!(near(fall.from - Time::from_millis(from), 3), "{fall:?}");
-            assert!(near(fall.until - Time::from_millis(until), 0), "{fall:?}");
+        for (fall, from) in [(first, 1_000), (second, 5_000)] {
+            assert!(near(fall.from - Time::from_millis(from), 0), "{fall:?}");
+            assert!(near(fall.alone - fall.wait, 0), "{fall:?}");
         }
-        let longest = falls.iter().map(|fall| fall.wait).max();
-        assert_eq!(longest, peak(&stamps, Span::from_millis(30), 1.0));
+        let longest = peak(&stamps, Span::from_millis(30), 1.0).expect("packets");
+        assert!(near(first.wait - longest, 0), "{longest}");
+    }
+
+    #[test]
+    fn a_second_fall_finds_what_the_first_has_left() {
+        // 12, 6 and 3 Mbit/s: 30 packets come too many at the first drop. They wait
+        // twice as long after the second, which alone makes 30 ms.
+        let there = |ms: &u64| match ms {
+            0..1_000 => true,
+            1_000..2_000 => ms.is_multiple_of(2),
+            _ => ms.is_multiple_of(4),
+        };
+        let stamps: Vec<Time> = (0..4_000).filter(there).map(Time::from_millis).collect();
+        let falls = falls(&stamps, Span::from_millis(30), 1.0);
+        let near = |a: Span, ms: i64| (a - Span::from_millis(ms)).abs() <= Span::from_millis(4);
+        let [first, second] = falls[..] else {
+            panic!("two, not {falls:?}");
+        };
+        assert!(near(first.wait, 30) && near(first.alone, 30), "{falls:?}");
+        assert!(near(second.wait, 90) && near(second.alone, 30), "{falls:?}");
     }
 
     #[test]

@@ -86,14 +86,14 @@ fn capacity_seekers_meet_the_bound_and_bbr_goes_far_beyond() {
         d: Span::from_millis(25),
         at: Time::from_secs(6),
     };
-    // What the second before says of r: Cubic need not fill the link.
+    // r as by what was sent until the news could arrive: Cubic is somewhere on its
+    // sawtooth.
     for (who, low, high) in [(BBR, 2.0, 4.0), (CUBIC, 0.98, 1.5), (DCTCP, 1.0, 1.6)] {
         let seen = Seen::of(&who, point, CODEL, 1);
         nobody_beats_the_bound(&who, &seen);
-        let bound = point.d * (seen.used_ratio() - 1.0);
         between(
             &format!("{} over the bound", who.name),
-            seen.wait.ratio(bound),
+            seen.wait.ratio(seen.sent_bound()),
             low,
             high,
         );

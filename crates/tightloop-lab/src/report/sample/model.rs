@@ -111,6 +111,7 @@ pub(super) fn run(
         .sum::<f64>()
         / count;
     let link = Link {
+        spikes: Vec::new(),
         name: "bottleneck".to_owned(),
         description: "drop-tail 300 kB, recorded rate, 20 ms".to_owned(),
         utilisation: Some(utilisation),
