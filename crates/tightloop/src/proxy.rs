@@ -18,13 +18,14 @@
 //!   after an increase it keeps its old value, the natural delay seems to have
 //!   fallen again, and the same step is added again until the window has passed:
 //!   a route that gets 5 ms shorter is answered with 35 ms too much.
-//! - [`Rule::Patient`], ours: the same, but after an increase nothing is believed
-//!   that may have been measured before it. For one window only a lower report is
-//!   news, since an old sample cannot lower a minimum; after that, any report
-//!   that is not still the old one. So a minimum that never forgets, as some
-//!   stacks report, does no harm either. The price: where the route gets shorter
-//!   a second time by exactly as much, the new report equals the old one, and the
-//!   round trip stays short of λ by that much.
+//! - [`Rule::Patient`], ours: the same, but after a change nothing is believed that
+//!   may have been measured before it. For one window only a lower report is news,
+//!   since an old sample cannot lower a minimum; after that, any report that is
+//!   not still the old one. So a minimum that never forgets, as some stacks
+//!   report, does no harm either; nor does a queue of the flow's own, which keeps
+//!   a decrease from being seen. The price: where the route gets shorter a second
+//!   time by exactly as much, the new report equals the old one, and the round
+//!   trip stays short of λ by that much.
 //! - [`Rule::Constant`], the naive proxy: λ is added to everybody, whatever the
 //!   natural delay, so that round trips differ less as a share.
 //!
@@ -54,7 +55,7 @@ const ESTIMATES: usize = 5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// The paper's loop, with a hold-off after each increase.
+    /// The paper's loop, with a hold-off after each change.
     #[default]
     Patient,
     /// The paper's loop.
@@ -103,15 +104,15 @@ pub struct Proxy {
     hold: Option<Hold>,
 }
 
-/// Since an increase, reports may be old.
+/// Since a change, reports may be old.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     /// Until here a report may be of before.
     until: Time,
-    /// The report that led to the increase.
+    /// The report that led to the change.
     before: Span,
-    /// The least report since: of the first tick, when nothing is under way any
-    /// more that left before the increase.
+    /// What a report must be below to be news. After an increase that is known at
+    /// the first tick, when nothing is under way any more that left before it.
     least: Option<Span>,
 }
 
@@ -198,17 +199,15 @@ impl Proxy {
             return;
         }
         self.added += change;
-        if change.is_positive() {
-            self.hold = Some(Hold {
-                // Acknowledgements under way still have the old delay.
-                until: now + self.settings.window + self.settings.tick,
-                before: min_rtt,
-                least: None,
-            });
-        }
+        self.hold = Some(Hold {
+            // Acknowledgements under way still have the old delay.
+            until: now + self.settings.window + self.settings.tick,
+            before: min_rtt,
+            least: (!change.is_positive()).then_some(min_rtt),
+        });
     }
 
-    /// The report cannot be from before the last increase.
+    /// The report cannot be from before the last change.
     fn is_news(&mut self, now: Time, min_rtt: Span) -> bool {
         let Some(hold) = &mut self.hold else {
             return true;

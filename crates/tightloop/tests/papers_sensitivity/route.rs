@@ -49,15 +49,15 @@ impl Seen {
         seen
     }
 
-    /// BBR over 10 Mbit/s, whose route takes 40 ms, from 30 to 60 s 10 ms, and 40
+    /// BBR over 10 Mbit/s with this to send, whose route takes 40 ms, from 30 to 60 s 10 ms, and 40
     /// again until 120 s.
-    pub(crate) fn route(rule: proxy::Rule) -> Self {
+    pub(crate) fn route(rule: proxy::Rule, traffic: &str) -> Self {
         let rule = toml::Value::try_from(rule).expect("a word");
         Self::of(&format!(
             "name = \"route\"\nduration = \"120 s\"\n\
              [link.data]\nrate = \"10 Mbit/s\"\nqueue = {{ kind = \"drop_tail\", packets = 400 }}\n\
              [link.back]\ndelay = \"40 ms\"\ndelay_steps = [[\"30 s\", \"10 ms\"], [\"60 s\", \"40 ms\"]]\n\
-             [[flow]]\ncc = \"bbr\"\ntraffic = {{ bulk = {{}} }}\n\
+             [[flow]]\ncc = \"bbr\"\ntraffic = {{ {traffic} }}\n\
              path = {{ links = [\"data\"], back = [\"back\"] }}\n\
              proxy = {{ rule = {rule} }}\n"
         ))
