@@ -64,6 +64,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let hello = flow::hello(&scenario, &stage, args.flow.fps)?;
     let (folder, about) = results::begin(&args.out, &scenario, names, args.force)?;
 
+    let board = super::board(args.board)?;
     let (wire, marks) = (Wire::default(), Marks::default());
     let drops = ends.kernel_drops();
     let outputs: Vec<Box<dyn tightloop_live::emulate::record::Output>> =
@@ -87,17 +88,17 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         marks: Some(marks.clone()),
     };
     let near = inside(&ends)?;
-    let (signal, save) = (Arc::clone(there), args.save.clone());
+    let (signal, save, far_board) = (Arc::clone(there), args.save.clone(), board.clone());
     let receiving = thread::spawn(move || {
-        let mut events = Vec::new();
+        let mut sink = (Vec::new(), far_board);
         let save = save.as_deref().unwrap_or("null");
         let mut open = |hello: &Hello| flow::received(hello, receiver::Clock::default(), save);
         let manners = Manners {
             wait: Some(TOGETHER),
             ..Manners::default()
         };
-        let done = callee.run(&mut open, manners, &signal, &mut events);
-        done.map(|done| (done, events))
+        let done = callee.run(&mut open, manners, &signal, &mut sink);
+        done.map(|done| (done, sink.0))
     });
     let caller = Caller::dial(vec![near], dial, clock, here);
     let base = clock.now();
@@ -107,7 +108,14 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         let recording = filmed.as_ref().map(|filmed| &filmed.recording);
         let start = clock.instant(base).map_or_else(Clock::start, Clock::since);
         let until = Some(scenario.end());
-        caller.run(&mut session, recording, start, until, here, &mut events)
+        caller.run(
+            &mut session,
+            recording,
+            start,
+            until,
+            here,
+            &mut (&mut events, board),
+        )
     });
     if sent.is_err() {
         there.stop();

@@ -47,11 +47,11 @@ pub(crate) fn main(args: &ReceiveArgs) -> Result<()> {
     };
     let mut events: Vec<(Time, Event)> = Vec::new();
     let mut deaf = Deaf;
-    let sink: &mut dyn Sink = if args.events.is_some() {
-        &mut events
-    } else {
-        &mut deaf
+    let keeping: &mut dyn Sink = match args.events {
+        Some(_) => &mut events,
+        None => &mut deaf,
     };
+    let sink = &mut (keeping, super::board(args.board)?);
     let (tally, shown) = callee.run(&mut open, manners, &signal, sink)?;
     if let (Some(path), Some(hello)) = (&args.events, &said) {
         let mut scenario = flow::of_hello(hello);
