@@ -1,12 +1,16 @@
 //! `tightloop call`, `send` and `receive`: calls over real sockets.
 
 use std::io;
+use std::net::SocketAddr;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use tightloop_live::call::{Seen, Tally};
+
+use board::Board;
 
 pub(crate) mod args;
 mod beside;
+mod board;
 mod flow;
 pub(crate) mod pair;
 pub(crate) mod receive;
@@ -26,6 +30,18 @@ fn unwritten(name: &str, error: &io::Error) {
     say(&format!(
         "warning: cannot write {name}: {error}; the call goes on without it"
     ));
+}
+
+/// A page of the call's figures, where it was asked for.
+fn board(at: Option<SocketAddr>) -> Result<Board> {
+    let board = Board::default();
+    if let Some(at) = at {
+        let at = board
+            .serve(at)
+            .with_context(|| format!("cannot serve at {at}"))?;
+        say(&format!("open http://{at}/"));
+    }
+    Ok(board)
 }
 
 /// The token that was given, or the variable's.

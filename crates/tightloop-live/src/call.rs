@@ -22,7 +22,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tightloop::session::receiver;
 use tightloop::units::{Bytes, Span};
+
+use crate::clock::Clock;
 
 mod apart;
 mod assembly;
@@ -57,6 +60,18 @@ pub use socket::{Socket, path_mtu};
 /// How much of a late wake-up a live sender's pacer may catch up with. Ours: what
 /// a busy machine's scheduler takes.
 pub const SLACK: Span = Span::from_millis(2);
+
+/// A receiver's clock that one started anew on this machine reads on, so that its
+/// sender's estimate of the path stays good.
+#[must_use]
+pub fn machine_clock(clock: &Clock) -> receiver::Clock {
+    let since = clock.now().since_epoch();
+    let machine = i64::try_from(sys::monotonic().as_nanos()).unwrap_or(i64::MAX);
+    receiver::Clock {
+        offset: Span::from_nanos(machine) - since,
+        drift_ppb: 0,
+    }
+}
 
 /// The sides, in proofs of the token.
 const SENDER: &str = "sender";

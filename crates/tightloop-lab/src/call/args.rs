@@ -94,6 +94,9 @@ pub(crate) struct CallArgs {
     /// Keep the received video: a file that ends in .y4m or .h264, - for Y4M on the standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
+    /// Show the call's figures on a page at this address, with /metrics for Prometheus
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) board: Option<SocketAddr>,
     /// The folder for results
     #[arg(long, value_name = "DIR", default_value = "runs/call")]
     pub(crate) out: PathBuf,
@@ -130,6 +133,9 @@ pub(crate) struct SendArgs {
     /// How long the receiver may take to answer
     #[arg(long, value_name = "SPAN", default_value = "10 s")]
     pub(crate) patience: Span,
+    /// Show the call's figures on a page at this address, with /metrics for Prometheus
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) board: Option<SocketAddr>,
     /// Keep what this end sees in a folder of results
     #[arg(long, value_name = "DIR")]
     pub(crate) events: Option<PathBuf>,
@@ -161,6 +167,9 @@ pub(crate) struct ReceiveArgs {
     /// The call is over when the sender has not been heard for this long
     #[arg(long, value_name = "SPAN", default_value = "60 s")]
     pub(crate) patience: Span,
+    /// Show the call's figures on a page at this address, with /metrics for Prometheus
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) board: Option<SocketAddr>,
     /// Keep what this end sees in a folder of results
     #[arg(long, value_name = "DIR")]
     pub(crate) events: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use tightloop::analysis::Window;
 use tightloop::event::Event;
@@ -47,7 +47,11 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let [here, there] = &signals;
 
     let peer = IpAddr::V4(ends.far_address());
-    let packet = (args.flow.mtu.unwrap_or(MTU), overhead(peer));
+    let mtu = args.flow.mtu.unwrap_or(MTU);
+    if mtu > MTU {
+        bail!("--mtu {mtu}: an emulated link carries packets of {MTU} at the most");
+    }
+    let packet = (mtu, overhead(peer));
     let mut scenario = flow::scenario(&args.flow, &args.link, args.duration, args.delay, packet)?;
     let text = toml::to_string(&scenario)?;
     let file = File::parse(&scenario.name, text, std::path::Path::new(""), &[], None)?;
@@ -66,6 +70,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let hello = flow::hello(&scenario, &stage, args.flow.fps)?;
     let (folder, about) = results::begin(&args.out, &scenario, names, args.force)?;
 
+    let board = super::board(args.board)?;
     let (wire, marks) = (Wire::default(), Marks::default());
     let drops = ends.kernel_drops();
     let outputs: Vec<Box<dyn tightloop_live::emulate::record::Output>> =
@@ -89,18 +94,19 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         marks: Some(marks.clone()),
     };
     let near = inside(&ends)?;
-    let (signal, save) = (Arc::clone(there), args.save.clone());
+    let (signal, save, far_board) = (Arc::clone(there), args.save.clone(), board.clone());
     let receiving = thread::spawn(move || {
-        let mut events = Vec::new();
+        let mut sink = (Vec::new(), far_board);
         let save = save.as_deref().unwrap_or("null");
         let mut open = |hello: &Hello| flow::received(hello, receiver::Clock::default(), save);
         let manners = Manners {
             wait: Some(TOGETHER),
             ..Manners::default()
         };
-        let done = callee.run(&mut open, manners, &signal, &mut events);
-        done.map(|done| (done, events))
+        let done = callee.run(&mut open, manners, &signal, &mut sink);
+        done.map(|done| (done, sink.0))
     });
+    let mut lasted: Option<Time> = None;
     let caller = Caller::dial(vec![near], dial, clock, here);
     let base = clock.now();
     let mut events: Vec<(Time, Event)> = Vec::new();
@@ -110,7 +116,10 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         let recording = filmed.as_ref().map(|filmed| &filmed.recording);
         let start = clock.instant(base).map_or_else(Clock::start, Clock::since);
         let until = Some(scenario.end());
-        caller.run(&mut session, recording, start, until, here, &mut events)
+        let sink = &mut (&mut events, board);
+        let tally = caller.run(&mut session, recording, start, until, here, sink);
+        lasted = Some(start.now());
+        tally
     });
     if sent.is_err() {
         there.stop();
@@ -123,6 +132,11 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let kernel = ends.kernel_drops();
     let (sent, ((got, shown), far_events)) = (sent?, received?);
 
+    // A call that was interrupted is measured as far as it went.
+    if let Some(lasted) = lasted.filter(|lasted| *lasted < scenario.end()) {
+        scenario.duration = lasted.since_epoch();
+        scenario.measure.to = scenario.measure.to.map(|to| to.min(lasted));
+    }
     let offset = base.since_epoch();
     let clocks = Event::Clock {
         flow: flow::FLOW,

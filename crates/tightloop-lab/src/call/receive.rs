@@ -1,13 +1,13 @@
 //! `tightloop receive`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tightloop::event::{Event, Sink};
-use tightloop::session::receiver;
-use tightloop::units::{Span, Time};
-use tightloop_live::call::{Callee, Hello, Identity, Manners, Signal, Socket, on_interrupt};
+use tightloop::units::Time;
+use tightloop_live::call::{
+    Callee, Hello, Identity, Manners, Signal, Socket, machine_clock, on_interrupt,
+};
 use tightloop_live::clock::Clock;
 
 use super::args::ReceiveArgs;
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &ReceiveArgs) -> Result<()> {
     let mut said: Option<Hello> = None;
     let mut open = |hello: &Hello| {
         said = Some(hello.clone());
-        flow::received(hello, uptime(), &args.out)
+        flow::received(hello, machine_clock(&clock), &args.out)
     };
     let manners = Manners {
         patience: args.patience,
@@ -47,11 +47,11 @@ pub(crate) fn main(args: &ReceiveArgs) -> Result<()> {
     };
     let mut events: Vec<(Time, Event)> = Vec::new();
     let mut deaf = Deaf;
-    let sink: &mut dyn Sink = if args.events.is_some() {
-        &mut events
-    } else {
-        &mut deaf
+    let keeping: &mut dyn Sink = match args.events {
+        Some(_) => &mut events,
+        None => &mut deaf,
     };
+    let sink = &mut (keeping, super::board(args.board)?);
     let (tally, shown) = callee.run(&mut open, manners, &signal, sink)?;
     if let (Some(path), Some(hello)) = (&args.events, &said) {
         let mut scenario = flow::of_hello(hello);
@@ -65,19 +65,4 @@ pub(crate) fn main(args: &ReceiveArgs) -> Result<()> {
     };
     say(&seen(&shown));
     written(&shown)
-}
-
-/// A clock that a receiver started anew on this machine reads on: the machine's
-/// time since it was started, as far as it tells.
-fn uptime() -> receiver::Clock {
-    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let secs = text
-        .split(' ')
-        .next()
-        .and_then(|secs| secs.parse::<f64>().ok());
-    let up = Duration::try_from_secs_f64(secs.unwrap_or(0.0)).unwrap_or_default();
-    receiver::Clock {
-        offset: Span::from_nanos(i64::try_from(up.as_nanos()).unwrap_or(0)),
-        drift_ppb: 0,
-    }
 }

@@ -24,6 +24,7 @@ const ANY: &str = "1 Gbit/s";
 pub(crate) fn main(args: &SendArgs) -> Result<()> {
     let signal = Arc::new(Signal::new()?);
     on_interrupt(vec![Arc::clone(&signal)])?;
+    let board = super::board(args.board)?;
     let to = args.to.to_socket_addrs();
     let to = to
         .with_context(|| format!("{}: write HOST:PORT", args.to))?
@@ -64,11 +65,11 @@ pub(crate) fn main(args: &SendArgs) -> Result<()> {
     let recording = filmed.as_ref().map(|filmed| &filmed.recording);
     let mut events: Vec<(Time, Event)> = Vec::new();
     let mut deaf = Deaf;
-    let sink: &mut dyn Sink = if kept.is_some() {
-        &mut events
-    } else {
-        &mut deaf
+    let keeping: &mut dyn Sink = match kept {
+        Some(_) => &mut events,
+        None => &mut deaf,
     };
+    let sink = &mut (keeping, board);
     let until = args.duration.map(|duration| Time::ZERO + duration);
     let tally = caller.run(&mut session, recording, clock, until, &signal, sink);
     if let Some((folder, about)) = kept {

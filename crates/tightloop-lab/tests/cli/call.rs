@@ -147,3 +147,37 @@ fn a_call_behind_a_link_is_reported_and_followed_as_a_simulated_one() {
     // The same call, simulated.
     scratch.ok(&["run", "live/scenario.toml", "--out", "again"]);
 }
+
+/// A minute over a cellular trace. TIGHTLOOP_CLIP and TIGHTLOOP_TRACE name a real
+/// clip and a recorded trace in place of what is made here.
+#[test]
+#[ignore = "takes a minute and a half, and a machine with little else to do"]
+fn a_live_call_is_seen_as_its_simulation_is() {
+    let scratch = Scratch::new();
+    let set = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
+    let clip = set("TIGHTLOOP_CLIP", "gen:game");
+    let trace = crate::workspace().join("traces/lte-like.trace");
+    let trace = set("TIGHTLOOP_TRACE", &trace.display().to_string());
+    let call = [
+        "--link",
+        &trace,
+        "--video",
+        &clip,
+        "--size",
+        "640x360",
+        "--duration",
+        "60 s",
+    ];
+    let call = [&call[..], &["--cc", "vidaptive+copa", "--json"]].concat();
+    let live = scratch.run(&[&["call", "--out", "live"], &call[..]].concat());
+    assert_eq!(live.code, 0, "{}", live.stderr);
+    let live = crate::parse(&live.stdout);
+    let simulated = scratch.ok(&[&["compare", "--vmaf-every", "0"], &call[..]].concat());
+    let simulated = &crate::parse(&simulated)["calls"][0];
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let seen = [&live, simulated].map(|it| number(&it["quality"]["ssim"]));
+    assert!((seen[0] - seen[1]).abs() < 0.01, "{seen:?}");
+    let live = number(&live["metrics"]["flow.call.frames.latency.p95"]) * 1e3;
+    let ratio = live / number(&simulated["summary"]["latency_p95"]);
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+}

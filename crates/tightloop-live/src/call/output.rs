@@ -10,6 +10,10 @@ use tightloop::units::Bytes;
 
 use crate::picture::{Picture, Size};
 
+/// The longest that one picture is repeated, in frames. Ours: a quarter of an
+/// hour, more than any call stands still.
+const STANDING: u32 = 30_000;
+
 /// Something that keeps what was received.
 pub trait Output: fmt::Debug + Send {
     /// What it is, for complaints.
@@ -102,7 +106,13 @@ impl<W: Write + Send> Output for Y4m<W> {
         if let Some(head) = self.head.take() {
             self.to.write_all(head.as_bytes())?;
         }
+        // One absurd number must not fill a disk.
         let next = self.next.unwrap_or(frame.0);
+        let next = if frame.0.saturating_sub(next) > STANDING {
+            frame.0
+        } else {
+            next
+        };
         let next = self.write(next, frame.0)?;
         if picture.size() == self.size {
             self.last.clone_from(picture);
@@ -256,6 +266,19 @@ mod tests {
         output.shown(FrameId(900), &grey(size, 7)).expect("memory");
         drop(output);
         assert_eq!(bytes.windows(6).filter(|it| it == b"FRAME\n").count(), 1);
+    }
+
+    #[test]
+    fn an_absurd_frame_number_does_not_fill_the_disk() {
+        let size = Size::new(64, 48).expect("a size");
+        let mut bytes = Vec::new();
+        let mut output = Y4m::new("memory", &mut bytes, size, 30.0, true);
+        output.shown(FrameId(0), &grey(size, 7)).expect("memory");
+        output
+            .shown(FrameId(u32::MAX), &grey(size, 7))
+            .expect("memory");
+        drop(output);
+        assert!(bytes.len() < 3 * (6 + 64 * 48 * 3 / 2));
     }
 
     #[test]

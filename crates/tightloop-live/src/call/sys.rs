@@ -26,6 +26,17 @@ fn checked(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// What the machine's monotonic clock reads: the same in every process.
+pub(super) fn monotonic() -> Duration {
+    let mut it = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is good for the call, which cannot fail for this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut it) };
+    Duration::new(it.tv_sec.max(0) as u64, it.tv_nsec.max(0) as u32)
+}
+
 /// Sets an option that is one integer.
 pub(super) fn set(
     socket: &impl AsRawFd,

@@ -249,3 +249,127 @@ fn skipped(flow: FlowId, frame: &Frame, by: SkippedBy) -> Event {
         by,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Control;
+    use crate::rng::Stream;
+    use crate::units::Rate;
+    use crate::video::source::{Phase, SourceSettings};
+    use crate::video::{self, VideoStart};
+
+    /// Does at once what it is asked for, and tells when it is asked again.
+    #[derive(Debug)]
+    struct Later {
+        encoder: Box<dyn Encoder>,
+        done: VecDeque<Encoded>,
+    }
+
+    impl Encoder for Later {
+        fn encode(&mut self, now: Time, frame: &Frame, order: &Order) -> Encoded {
+            self.encoder.encode(now, frame, order)
+        }
+
+        fn begin(&mut self, now: Time, frame: &Frame, order: &Order) -> Option<Encoded> {
+            let encoded = self.encode(now, frame, order);
+            self.done.push_back(encoded);
+            None
+        }
+
+        fn collect(&mut self) -> Option<Encoded> {
+            self.done.pop_front()
+        }
+
+        fn fork(&self) -> Option<Box<dyn Encoder>> {
+            None
+        }
+    }
+
+    fn video(later: bool) -> Video {
+        let start = VideoStart::plain();
+        let settings = SourceSettings {
+            phase: Phase::After(Span::ZERO),
+            ..SourceSettings::default()
+        };
+        let source = Source::new(settings, Time::ZERO, Stream::named(1, "source"));
+        let encoder = (video::encoder("ideal").expect("known").new)(&start).expect("defaults");
+        let encoder: Box<dyn Encoder> = match later {
+            false => encoder,
+            true => Box::new(Later {
+                encoder,
+                done: VecDeque::new(),
+            }),
+        };
+        let follow = video::rate_control("follow").expect("known");
+        let follow = (follow.new)(&start).expect("defaults");
+        Video::new(
+            source.expect("defaults"),
+            follow,
+            encoder,
+            start.frame_interval,
+        )
+    }
+
+    /// Frame, size, key and reference of what a video codes in a second, each
+    /// frame collected a while after its capture.
+    fn coded(video: &mut Video) -> Vec<(FrameId, Bytes, bool, u16)> {
+        let paths = [PathView {
+            control: Control {
+                target: Some(Rate::from_mbps(2)),
+                ..Control::default()
+            },
+            ..PathView::default()
+        }];
+        let outlook = Outlook {
+            framing: Framing {
+                mtu: Bytes::new(1500),
+                overhead: Bytes::new(60),
+            },
+            backlog: Bytes::ZERO,
+            oldest: None,
+            paths: &paths,
+        };
+        let mut coded = Vec::new();
+        while let Some(now) = video.next_capture().filter(|at| *at < Time::from_secs(1)) {
+            video.capture(now, &outlook, &mut Log::off());
+            let later = now + Span::from_millis(5);
+            video.collect(later, &mut Log::off());
+            while let Some(next) = video.next_coded(later) {
+                let Encoded {
+                    frame, size, key, ..
+                } = next.encoded;
+                coded.push((frame, size, key, next.refers));
+            }
+        }
+        coded
+    }
+
+    #[test]
+    fn an_encoder_that_tells_later_codes_the_same_video() {
+        let [at_once, later] = [false, true].map(|later| coded(&mut video(later)));
+        assert_eq!(at_once, later);
+        assert_eq!(at_once.len(), 60);
+        assert!(at_once[0].2 && at_once[1..].iter().all(|it| !it.2 && it.3 == 1));
+    }
+
+    #[test]
+    fn what_was_begun_before_a_capture_is_told_before_it() {
+        let mut video = video(true);
+        let outlook = Outlook {
+            framing: Framing {
+                mtu: Bytes::new(1500),
+                overhead: Bytes::new(60),
+            },
+            backlog: Bytes::ZERO,
+            oldest: None,
+            paths: &[PathView::default()],
+        };
+        let now = video.next_capture().expect("a frame");
+        video.capture(now, &outlook, &mut Log::off());
+        assert_eq!((video.begun.len(), video.next_ready()), (1, None));
+        video.collect(now, &mut Log::off());
+        assert_eq!((video.begun.len(), video.pending.len()), (0, 1));
+        assert!(video.fork().is_none());
+    }
+}
