@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use tightloop::event::{Event, Sink};
 use tightloop::units::{Bytes, Span, Time};
-use tightloop_live::call::{Caller, Dial, Signal, Socket, Trust, on_interrupt, overhead, path_mtu};
+use tightloop_live::call::{
+    CallError, Caller, Dial, Signal, Socket, Trust, on_interrupt, overhead, path_mtu,
+};
 use tightloop_live::clock::Clock;
 
 use super::args::SendArgs;
@@ -24,6 +26,13 @@ const ANY: &str = "1 Gbit/s";
 pub(crate) fn main(args: &SendArgs) -> Result<()> {
     let signal = Arc::new(Signal::new()?);
     on_interrupt(vec![Arc::clone(&signal)])?;
+    let trust = Trust {
+        pin: args.pin,
+        token: token(args.token.as_ref()),
+    };
+    if trust.pin.is_none() && trust.token.is_none() {
+        return Err(CallError::Trustless.into());
+    }
     let board = super::board(args.board)?;
     let to = args.to.to_socket_addrs();
     let to = to
@@ -49,10 +58,7 @@ pub(crate) fn main(args: &SendArgs) -> Result<()> {
     };
     let dial = Dial {
         to,
-        trust: Trust {
-            pin: args.pin,
-            token: token(args.token.as_ref()),
-        },
+        trust,
         hello,
         patience: args.patience,
         keep: false,

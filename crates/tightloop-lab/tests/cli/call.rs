@@ -103,7 +103,7 @@ fn what_makes_no_call_is_told() {
     assert!(told.contains("--pin") && told.contains("--token"), "{told}");
     let told = scratch.refused(&["send", "nowhere", "--pin", &"0".repeat(64)]);
     assert!(told.contains("HOST:PORT"), "{told}");
-    let told = scratch.refused(&["send", "127.0.0.1:9", "--cc", "copa,sqp"]);
+    let told = scratch.refused(&["send", "127.0.0.1:9", "--cc", "copa,sqp", "--token", "x"]);
     assert!(told.contains("one controller"), "{told}");
     let told = scratch.run(&[
         "receive",
