@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use tightloop::event::FlowId;
-use tightloop::scenario::Scenario;
+use tightloop::scenario::{Named, Scenario};
 use tightloop::settings::{Params, SettingError, settings};
 use tightloop::units::Span;
 use tightloop::video::{Encoder, VideoStart};
@@ -205,6 +205,13 @@ fn footage(
             _ => Err(wanted()),
         },
         _ => Err(wanted()),
+    }
+}
+
+/// Has an encoder film pictures that are made here when they are asked for.
+pub(crate) fn film_on_demand(encoder: &mut Named) {
+    if let Some(toml::Value::Table(table)) = encoder.params.get_mut(FOOTAGE) {
+        table.insert("on_demand".to_owned(), true.into());
     }
 }
 

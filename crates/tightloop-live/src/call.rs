@@ -124,6 +124,9 @@ pub enum CallError {
         /// How long we have tried.
         after: Span,
     },
+    /// We were told to stop before anybody has answered.
+    #[error("ended before {0} has answered")]
+    Ended(SocketAddr),
     /// The other side does not want this call.
     #[error("the receiver refuses the call: {0}")]
     Refused(String),
@@ -148,6 +151,7 @@ pub enum CallError {
 #[derive(Debug)]
 pub struct Signal {
     bell: sys::Bell,
+    begun: AtomicBool,
     stop: AtomicBool,
     gone: AtomicBool,
 }
@@ -161,6 +165,7 @@ impl Signal {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             bell: sys::Bell::new()?,
+            begun: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         })
@@ -182,6 +187,15 @@ impl Signal {
     pub fn vanish(&self) {
         self.gone.store(true, Ordering::Release);
         self.stop();
+    }
+
+    /// Somebody looks at it from now on.
+    fn begin(&self) {
+        self.begun.store(true, Ordering::Release);
+    }
+
+    fn begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
     }
 
     fn gone(&self) -> bool {

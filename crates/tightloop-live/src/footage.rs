@@ -2,7 +2,8 @@
 //!
 //! A source is decoded once, scaled, and kept as raw pictures in a temporary
 //! file without a name; memory stays small whatever the length, and the system
-//! removes the file with the [`Footage`]. A clip shorter than a call runs to and
+//! removes the file with the [`Footage`]. Generated pictures may as well be painted
+//! when they are asked for. A clip shorter than a call runs to and
 //! fro, so that there is no cut where it starts again.
 
 use std::fs::File;
@@ -25,6 +26,7 @@ mod spool;
 mod stream;
 mod y4m;
 
+use generated::Film;
 use spool::Spool;
 
 /// How a source is used.
@@ -46,6 +48,9 @@ pub struct FootageSettings {
     pub seed: u64,
     /// The folder of the temporary file; by default the system's.
     pub folder: Option<PathBuf>,
+    /// Generated pictures are painted when they are asked for, not before: nothing
+    /// is stored and there is no end. Of no matter to files.
+    pub on_demand: bool,
 }
 
 impl Default for FootageSettings {
@@ -57,6 +62,7 @@ impl Default for FootageSettings {
             repeat: Repeat::ToAndFro,
             seed: 1,
             folder: None,
+            on_demand: false,
         }
     }
 }
@@ -96,11 +102,17 @@ pub struct Footage {
     name: String,
     size: Size,
     fps: f64,
-    /// For each picture shown once, where it is kept.
-    kept: Vec<u32>,
     repeat: Repeat,
     notes: Vec<String>,
-    spool: Spool,
+    pictures: Pictures,
+}
+
+/// Where pictures come from.
+#[derive(Debug)]
+enum Pictures {
+    /// For each picture shown once, where it is kept.
+    Kept(Vec<u32>, Spool),
+    Painted(Film),
 }
 
 /// Where readers put their pictures: one and its time in seconds. Breaks where
@@ -167,10 +179,13 @@ impl Footage {
         self.fps
     }
 
-    /// Pictures before any comes again.
+    /// Pictures before any comes again; the greatest number where none ever does.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.kept.len() as u64
+        match &self.pictures {
+            Pictures::Kept(places, _) => places.len() as u64,
+            Pictures::Painted(_) => u64::MAX,
+        }
     }
 
     /// What was changed on the way in: cropping, scaling, range.
@@ -183,6 +198,9 @@ impl Footage {
     #[must_use]
     pub fn index(&self, n: u64) -> u64 {
         let count = self.count();
+        if n < count {
+            return n;
+        }
         match self.repeat {
             Repeat::FromTheStart => n % count,
             // The turning points are shown once: 0 1 2 3 2 1 0 1 …
@@ -214,13 +232,20 @@ impl Footage {
         if picture.size() != self.size {
             *picture = Picture::black(self.size);
         }
-        let kept = self.kept[usize::try_from(self.index(n)).unwrap_or(0)];
-        self.spool
-            .read(kept, picture.bytes_mut())
-            .map_err(|what| FootageError {
-                source_name: self.name.clone(),
-                what,
-            })
+        let read = match &self.pictures {
+            Pictures::Kept(places, spool) => {
+                let place = places[usize::try_from(self.index(n)).unwrap_or(0)];
+                spool.read(place, picture.bytes_mut())
+            }
+            Pictures::Painted(film) => {
+                film.paint(n as f64 / self.fps, n, picture);
+                Ok(())
+            }
+        };
+        read.map_err(|what| FootageError {
+            source_name: self.name.clone(),
+            what,
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::args::FlowArgs;
 use crate::compare::contender;
 use crate::compare::plan::Plan;
-use crate::studio::Stage;
+use crate::studio::{Stage, film_on_demand};
 
 /// The one flow of a live call.
 pub(super) const FLOW: FlowId = FlowId(0);
@@ -64,6 +64,15 @@ pub(super) fn scenario(
     scenario.packet.mtu = mtu;
     scenario.packet.overhead = overhead;
     Ok(scenario)
+}
+
+/// Pictures that are made here are painted when they are asked for: who calls
+/// without an end in sight waits for none and keeps none.
+pub(super) fn paint_on_demand(scenario: &mut Scenario) {
+    let videos = scenario.flow.iter_mut().filter_map(|it| it.video.as_mut());
+    for video in videos {
+        film_on_demand(&mut video.encoder);
+    }
 }
 
 /// The sending half; a real encoder is on a thread of its own.

@@ -44,6 +44,7 @@ pub(crate) fn main(args: &SendArgs) -> Result<()> {
     let duration = args.duration.unwrap_or(LONG);
     let packet = (mtu, overhead(to.ip()));
     let mut scenario = flow::scenario(&args.flow, ANY, duration, Span::from_millis(1), packet)?;
+    flow::paint_on_demand(&mut scenario);
     let sockets = sockets(args, to)?;
     let path = scenario.flow[0].path[0].clone();
     scenario.flow[0].path = vec![path; sockets.len()];

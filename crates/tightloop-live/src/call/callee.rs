@@ -134,6 +134,7 @@ impl Callee {
         signal: &Arc<Signal>,
         sink: &mut dyn Sink,
     ) -> Result<(Tally, Option<Seen>), CallError> {
+        signal.begin();
         let mut waiting = Waiting::new(&self.clock);
         let mut call: Option<Call> = None;
         let begin = self.clock.now();

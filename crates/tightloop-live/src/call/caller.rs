@@ -89,6 +89,7 @@ impl Caller {
         for way in &mut caller.ways {
             way.marks.clone_from(&caller.dial.marks);
         }
+        signal.begin();
         let mut waiting = Waiting::new(&caller.clock);
         let begin = caller.clock.now();
         loop {
@@ -102,7 +103,10 @@ impl Caller {
             if caller.ways.iter().any(|way| way.line.is_some()) {
                 return Ok(caller);
             }
-            if signal.stopped() || now - begin > caller.dial.patience {
+            if signal.stopped() {
+                return Err(CallError::Ended(caller.dial.to));
+            }
+            if now - begin > caller.dial.patience {
                 return Err(CallError::Silence {
                     to: caller.dial.to,
                     after: now - begin,

@@ -15,7 +15,8 @@ const INSISTENT: u32 = 3;
 const INTERRUPTED: i32 = 130;
 
 /// From now on a request to end the process ends the calls instead, and with
-/// them what they write. To be called before there are other threads.
+/// them what they write. While none has begun there is nothing to be ended in good
+/// order, and the process ends at once. To be called before there are other threads.
 ///
 /// # Errors
 ///
@@ -31,7 +32,7 @@ pub fn on_interrupt(calls: Vec<Arc<Signal>>) -> io::Result<()> {
                     continue;
                 }
                 asked += 1;
-                if asked >= INSISTENT {
+                if asked >= INSISTENT || !calls.iter().any(|call| call.begun()) {
                     std::process::exit(INTERRUPTED);
                 }
                 for call in &calls {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::generated::GENERATORS;
 use super::scale::Scaler;
 use super::spool::Spool;
-use super::{Footage, FootageSettings, Kind, Progress, matroska, mp4, open_file, y4m};
+use super::{Footage, FootageSettings, Kind, Pictures, Progress, matroska, mp4, open_file, y4m};
 use crate::picture::{Picture, Size};
 
 /// Frame rates that are meant where one is nearly met.
@@ -87,6 +87,16 @@ fn generate(
     let size = size.ok_or("no size")?;
     let fps = settings.fps.unwrap_or(fps);
     let film = generator.film(settings.seed, size);
+    if settings.on_demand {
+        return Ok(Footage {
+            name: source.to_owned(),
+            size,
+            fps,
+            repeat: settings.repeat,
+            notes: Vec::new(),
+            pictures: Pictures::Painted(film),
+        });
+    }
     let count = ((settings.longest.secs_f64() * fps).round() as u64).max(1);
     let mut cutter = Cutter::new(settings, Some(fps));
     let painters = std::thread::available_parallelism().map_or(1, usize::from) as u64;
@@ -248,10 +258,9 @@ impl<'a> Cutter<'a> {
             name: source.to_owned(),
             size,
             fps,
-            kept: self.kept,
             repeat: settings.repeat,
             notes,
-            spool,
+            pictures: Pictures::Kept(self.kept, spool),
         })
     }
 }
@@ -302,6 +311,7 @@ fn even(times: &[f64], kept: &[u32], fps: f64) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footage::Repeat;
 
     #[test]
     fn clocks_of_milliseconds_give_usual_rates_and_every_picture_once() {
@@ -336,5 +346,35 @@ mod tests {
         );
         assert!(rate(&[0.0, 50.0]).is_err());
         assert_eq!(rate(&[0.0]), Ok(30.0));
+    }
+    #[test]
+    fn pictures_painted_on_demand_are_those_painted_before_and_never_end() {
+        for generator in GENERATORS {
+            let source = format!("gen:{}", generator.name);
+            let settings = FootageSettings {
+                size: Size::new(64, 48),
+                longest: tightloop::units::Span::from_millis(500),
+                repeat: Repeat::FromTheStart,
+                ..FootageSettings::default()
+            };
+            let before = Footage::open(&source, &settings).expect("footage");
+            let on_demand = FootageSettings {
+                on_demand: true,
+                ..settings
+            };
+            let painted = Footage::open(&source, &on_demand).expect("footage");
+            assert_eq!((before.count(), painted.count()), (15, u64::MAX));
+            let mut pictures = [Picture::black(before.size()), Picture::black(before.size())];
+            for number in [9, 0, 14] {
+                let [one, other] = &mut pictures;
+                before.picture(number, one).expect("a picture");
+                painted.picture(number, other).expect("a picture");
+                assert!(one == other, "{source} {number}");
+            }
+            let [first, later] = &mut pictures;
+            painted.picture(0, first).expect("a picture");
+            painted.picture(15, later).expect("a picture");
+            assert!(first != later, "{source}");
+        }
     }
 }

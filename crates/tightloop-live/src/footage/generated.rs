@@ -82,8 +82,13 @@ impl Film {
     #[must_use]
     pub fn picture(&self, secs: f64, shot: u64) -> Picture {
         let mut picture = Picture::black(self.size);
-        self.scene.paint(secs, shot, &mut picture);
+        self.paint(secs, shot, &mut picture);
         picture
+    }
+
+    /// The same, over a picture of the film's size.
+    pub(super) fn paint(&self, secs: f64, shot: u64, picture: &mut Picture) {
+        self.scene.paint(secs, shot, picture);
     }
 }
 

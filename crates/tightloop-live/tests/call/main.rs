@@ -13,6 +13,7 @@ use tightloop_live::footage::{Footage, FootageSettings};
 use relay::Relay;
 use studio::{Studio, trust};
 
+mod paths;
 mod relay;
 mod studio;
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use tightloop::event::{Event, FlowId};
 use tightloop::scenario::{Named, Scenario, Supplies, VideoSettings};
 use tightloop::session::receiver;
-use tightloop::units::{Rate, Span, Time};
+use tightloop::units::{Bytes, Rate, Span, Time};
 use tightloop::video::source::Cap;
 use tightloop_live::call::{
     Apart, CallError, Callee, Caller, Dial, Film, Fingerprint, Hello, Identity, Manners, Opened,
@@ -30,12 +30,15 @@ pub(crate) struct Studio {
     /// Local addresses to call from besides the first, and what picks one.
     pub(crate) more: Vec<SocketAddr>,
     pub(crate) scheduler: &'static str,
+    /// The most that the encoder is asked for.
+    pub(crate) most: Rate,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) tally: Tally,
     pub(crate) events: Events,
+    pub(crate) clock: Clock,
 }
 
 #[derive(Debug)]
@@ -43,6 +46,7 @@ pub(crate) struct Received {
     pub(crate) tally: Tally,
     pub(crate) seen: Option<Seen>,
     pub(crate) events: Events,
+    pub(crate) clock: Clock,
 }
 
 #[derive(Debug)]
@@ -77,17 +81,18 @@ impl Studio {
             patience: Span::from_secs(5),
             more: Vec::new(),
             scheduler: "single",
+            most: Rate::from_kbps(900),
         }
     }
 
-    fn scenario(&self, overhead: tightloop::units::Bytes) -> Scenario {
+    fn scenario(&self, overhead: Bytes, paths: usize) -> Scenario {
         let mut scenario = Scenario::single("copa");
         let mut video = VideoSettings::default();
         video.source.fps = 30.0;
         video.source.caps.push(Cap {
             from: Time::ZERO,
             to: Time::from_secs(1_000),
-            max_rate: Rate::from_kbps(900),
+            max_rate: self.most,
         });
         video.encoder = Named::plain("openh264");
         scenario.packet.overhead = overhead;
@@ -95,7 +100,7 @@ impl Studio {
         scenario.flow[0].video = Some(video);
         scenario.flow[0].scheduler = Named::plain(self.scheduler);
         let path = scenario.flow[0].path[0].clone();
-        scenario.flow[0].path = vec![path; 1 + self.more.len()];
+        scenario.flow[0].path = vec![path; paths];
         scenario
     }
 
@@ -129,6 +134,7 @@ impl Studio {
                 tally,
                 seen,
                 events,
+                clock,
             }
         });
         Receiver {
@@ -147,8 +153,23 @@ impl Studio {
         trust: &Trust,
         millis: u64,
     ) -> Result<Sent, CallError> {
+        let locals = [&[self.local], self.more.as_slice()].concat();
+        let sockets = locals
+            .into_iter()
+            .map(|it| Socket::bind(it).expect("a socket"));
+        self.call_over(sockets.collect(), to, trust, millis)
+    }
+
+    /// The same over these sockets, each of which is a path.
+    pub(crate) fn call_over(
+        &self,
+        sockets: Vec<Socket>,
+        to: SocketAddr,
+        trust: &Trust,
+        millis: u64,
+    ) -> Result<Sent, CallError> {
         let signal = Arc::new(Signal::new().expect("a signal"));
-        let scenario = self.scenario(overhead(to.ip()));
+        let scenario = self.scenario(overhead(to.ip()), sockets.len());
         let hello = Hello {
             version: VERSION,
             call: format!("{to} {millis}"),
@@ -171,11 +192,7 @@ impl Studio {
             keep: false,
             marks: None,
         };
-        let locals = [&[self.local], self.more.as_slice()].concat();
-        let sockets = locals
-            .into_iter()
-            .map(|it| Socket::bind(it).expect("a socket"));
-        let caller = Caller::dial(sockets.collect(), dial, Clock::start(), &signal)?;
+        let caller = Caller::dial(sockets, dial, Clock::start(), &signal)?;
         let interval = Span::from_secs(1) / 30;
         let kind = codec("openh264").expect("built in");
         let encoder = (kind.encoder)(&CodecStart::plain(self.footage.size(), interval));
@@ -206,7 +223,11 @@ impl Studio {
             &mut events,
         )?;
         assert_eq!(recording.failure(), None);
-        Ok(Sent { tally, events })
+        Ok(Sent {
+            tally,
+            events,
+            clock,
+        })
     }
 }
 

@@ -1,0 +1,128 @@
+//! One call over two emulated links, of which one is cut.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tightloop::event::{Event, LinkId, PathId};
+use tightloop::link::Settings;
+use tightloop::scenario::Scenario;
+use tightloop::session::rtt::Rtt;
+use tightloop::units::{Rate, Span, Time};
+use tightloop_live::call::Socket;
+use tightloop_live::emulate::{Drive, Ends, Engine, Side};
+
+use crate::shown;
+use crate::studio::{Sent, Studio, trust};
+
+/// When the first link is cut, on its own clock.
+const CUT: Time = Time::from_millis(2_000);
+/// How long the call lasts.
+const CALL: u64 = 4_000;
+
+/// A link's two ways; the one up carries nothing from `cut` on.
+fn start(ends: &Arc<Ends>, rate: Rate, delay: Span, cut: Option<Time>) -> Engine {
+    let mut steps = vec![(Time::ZERO, rate)];
+    steps.extend(cut.map(|cut| (cut, Rate::ZERO)));
+    let up = Settings {
+        steps: Some(steps),
+        delay,
+        ..Settings::default()
+    };
+    let links = [up, Settings::wire(delay)].map(|it| {
+        let link = it.build(LinkId(0), "link", 3, &|_| None);
+        vec![link.expect("a link")]
+    });
+    Engine::start(ends, links, Vec::new(), Drive::default(), |_| {}).expect("an engine")
+}
+
+/// A socket behind a link.
+fn behind(ends: &Ends) -> Socket {
+    let at = SocketAddr::new(ends.near_address().into(), 0);
+    let socket = ends.on(Side::Near, || Socket::bind(at));
+    socket.expect("inside").expect("a socket")
+}
+
+/// What the sender took its first path's probe timeout for at `until`.
+fn probe_timeout(sent: &Sent, until: Time) -> Span {
+    let mut rtt = Rtt::default();
+    for (at, event) in sent.events.iter().take_while(|(at, _)| *at < until) {
+        match event {
+            Event::Acked {
+                packet,
+                rtt: Some(sample),
+                ..
+            } if packet.path.0 == 0 => rtt.on_sample(*at, *sample),
+            _ => {}
+        }
+    }
+    let feedback = Scenario::single("copa").flow[0].feedback;
+    rtt.probe_timeout(feedback.longest_wait())
+}
+
+#[test]
+fn a_call_over_two_links_outlives_the_cut_of_one() {
+    let (first, second) = match (Ends::open(), Ends::open()) {
+        (Ok(first), Ok(second)) => (Arc::new(first), Arc::new(second)),
+        (Err(error), _) | (_, Err(error)) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    };
+    let far = SocketAddr::new(first.far_address().into(), 0);
+    let mut studio = Studio::at(&far.to_string());
+    studio.scheduler = "deadline";
+    // More than either link carries.
+    studio.most = Rate::from_kbps(1_400);
+    let each = Rate::from_kbps(1_000);
+    let receiver = studio.receive(None);
+    let engines = [
+        start(&first, each, Span::from_millis(10), Some(CUT)),
+        start(&second, each, Span::from_millis(20), None),
+    ];
+    let sockets = vec![behind(&first), behind(&second)];
+    let sent = studio.call_over(sockets, receiver.at, &trust(&receiver), CALL);
+    let sent = sent.expect("a call");
+    let received = receiver.end();
+    let cut = engines[0].clock().instant(CUT).expect("a moment");
+    for engine in engines {
+        let work = engine.stop().expect("work");
+        assert!(work.failed.is_none(), "{:?}", work.failed);
+    }
+
+    let (near, far) = (sent.clock.at(cut), received.clock.at(cut));
+    let acked = |path| {
+        let of =
+            |event: &Event| matches!(event, Event::Acked { packet, .. } if packet.path.0 == path);
+        let before = sent.events.iter().take_while(|(at, _)| *at < near);
+        before.filter(|(_, event)| of(event)).count()
+    };
+    let acked = [acked(0), acked(1)];
+    let timeout = probe_timeout(&sent, near);
+    let down = sent.events.iter().find_map(|(at, event)| {
+        let first = matches!(
+            event,
+            Event::PathDown {
+                path: PathId(0),
+                ..
+            }
+        );
+        first.then(|| *at - near)
+    });
+    let down = down.expect("the path goes down");
+    // Of frames that come one after the other, those at the cut and after it.
+    let later = received
+        .events
+        .iter()
+        .rposition(|(at, event)| *at < far && matches!(event, Event::Shown { .. }));
+    let (frames, gap) = shown(&received.events[later.expect("frames")..]);
+    let told = format!(
+        "packets {acked:?}; probe timeout {timeout}; down after {down}; then {frames} frames, \
+         {gap} apart at the most"
+    );
+    println!("{told}");
+    assert!(acked.iter().all(|count| *count >= 60), "{told}");
+    assert!((Span::ZERO..timeout * 3).contains(&down), "{told}");
+    let one = Span::from_secs(1) / 30;
+    assert!((one..timeout * 3 + one).contains(&gap), "{told}");
+    assert!((40..=62).contains(&frames), "{told}");
+}
