@@ -11,6 +11,7 @@ use board::Board;
 pub(crate) mod args;
 mod beside;
 mod board;
+mod emulated;
 mod flow;
 pub(crate) mod pair;
 pub(crate) mod receive;

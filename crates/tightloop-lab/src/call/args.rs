@@ -31,9 +31,9 @@ pub(crate) struct FlowArgs {
     /// The most the encoder is asked for [default: 12 Mbit/s for 1080p, less for smaller pictures]
     #[arg(long, value_name = "RATE")]
     pub(crate) max: Option<Rate>,
-    /// What picks a path for each packet, where there are several
-    #[arg(long, value_name = "NAME", default_value = "single")]
-    pub(crate) scheduler: String,
+    /// What picks a path for each packet, where there are several [default: deadline]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheduler: Option<String>,
     /// Mark packets as ECN-capable
     #[arg(long)]
     pub(crate) ecn: bool,
@@ -75,20 +75,21 @@ impl FlowArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tightloop call --link traces/lte-like.trace --delay '25 ms' --cc vidaptive+copa --out runs/live
-  tightloop call --link '4 Mbit/s' --cc sqp --video clip.mp4 --size 640x360 --save seen.y4m")]
+  tightloop call --link '4 Mbit/s' --cc sqp --video clip.mp4 --size 640x360 --save seen.y4m
+  tightloop call --link '3 Mbit/s' --delay '10 ms' --link traces/lte-like.trace --delay '30 ms' --scheduler deadline")]
 pub(crate) struct CallArgs {
     #[command(flatten)]
     pub(crate) flow: FlowArgs,
-    /// The link: a trace, a scenario (.toml) or a rate such as '4 Mbit/s'
+    /// The link: a trace, a scenario (.toml) or a rate such as '4 Mbit/s'; several make several paths
     #[arg(long, value_name = "LINK", default_value = "4 Mbit/s")]
-    pub(crate) link: String,
-    /// Propagation delay, each way; scenarios have their own
+    pub(crate) link: Vec<String>,
+    /// Propagation delay, each way, of all links or of each; scenarios have their own
     #[arg(long, value_name = "SPAN", default_value = "25 ms")]
-    pub(crate) delay: Span,
+    pub(crate) delay: Vec<Span>,
     /// How long the call lasts
     #[arg(long, value_name = "SPAN", default_value = "20 s")]
     pub(crate) duration: Span,
-    /// Let a bulk flow of the kernel's TCP share the link, for example tcp:cubic; may be given several times
+    /// Let a bulk flow of the kernel's TCP share the (first) link, for example tcp:cubic; may be given several times
     #[arg(long, value_name = "tcp:CONTROLLER")]
     pub(crate) with: Vec<String>,
     /// Keep the received video: a file that ends in .y4m or .h264, - for Y4M on the standard output

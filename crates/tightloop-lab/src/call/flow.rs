@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tightloop::event::FlowId;
+use tightloop::paths::deadline::DEADLINE;
+use tightloop::paths::single::SINGLE;
 use tightloop::scenario::{ClockSettings, Flow, Named, Scenario, Supplies};
 use tightloop::session::receiver::Clock;
 use tightloop::session::sender::Sender;
@@ -25,13 +27,12 @@ pub(super) const FLOW: FlowId = FlowId(0);
 /// minute of 720p takes 2.4 GB of the temporary folder.
 const FILM: Span = Span::from_secs(60);
 
-/// The scenario of one call, as a comparison would have it, but for the size of
-/// headers.
+/// The scenario of one call over these links, each with its delay, as a
+/// comparison would have it, but for the size of headers.
 pub(super) fn scenario(
     args: &FlowArgs,
-    link: &str,
+    links: &[(&str, Span)],
     duration: Span,
-    delay: Span,
     (mtu, overhead): (Bytes, Bytes),
 ) -> Result<Scenario> {
     let contenders = contender::list(&args.cc)?;
@@ -39,11 +40,20 @@ pub(super) fn scenario(
         bail!("--cc {}: a call has one controller", args.cc);
     };
     let film = duration.min(FILM);
-    let comparison = args.comparison(link, film, delay);
-    let plan = Plan::of(&comparison, &args.video, Some(link))?;
-    let mut scenario = plan.scenario(contender);
+    let mut parts = Vec::new();
+    for (link, delay) in links {
+        let comparison = args.comparison(link, film, *delay);
+        let plan = Plan::of(&comparison, &args.video, Some(link))?;
+        let mut scenario = plan.scenario(contender);
+        let flow = scenario.flow.swap_remove(plan.call);
+        parts.push((scenario, flow));
+    }
+    let mut parts = parts.into_iter();
+    let (mut scenario, mut flow) = parts.next().context("no link")?;
+    for (nth, (other, more)) in (2..).zip(parts) {
+        join(&mut scenario, &mut flow, &other, &more, nth)?;
+    }
     scenario.name = format!("call {}", contender.name);
-    let mut flow = scenario.flow.swap_remove(plan.call);
     if film < duration {
         scenario.duration = duration;
         scenario.measure.to = None;
@@ -54,7 +64,7 @@ pub(super) fn scenario(
             .for_each(|cap| cap.to = end);
     }
     flow.ecn |= args.ecn;
-    flow.scheduler = Named::plain(&args.scheduler);
+    schedule(args, &mut flow);
     // Both ends read one clock, or clocks of which nothing is known.
     flow.clock = Some(ClockSettings {
         offset: Span::ZERO,
@@ -64,6 +74,39 @@ pub(super) fn scenario(
     scenario.packet.mtu = mtu;
     scenario.packet.overhead = overhead;
     Ok(scenario)
+}
+
+/// Adds another scenario's paths and their links, under names that tell whose
+/// they are.
+fn join(
+    scenario: &mut Scenario,
+    flow: &mut Flow,
+    other: &Scenario,
+    more: &Flow,
+    nth: usize,
+) -> Result<()> {
+    let named = |name: &String| format!("{name}-{nth}");
+    for path in &more.path {
+        let mut path = path.clone();
+        for name in path.links.iter_mut().chain(&mut path.back) {
+            let own = named(name);
+            let settings = other.link.get(name);
+            let settings = settings.with_context(|| format!("there is no link `{name}`"))?;
+            scenario.link.insert(own.clone(), settings.clone());
+            *name = own;
+        }
+        flow.path.push(path);
+    }
+    Ok(())
+}
+
+/// The scheduler that was asked for, or one that makes use of all paths.
+pub(super) fn schedule(args: &FlowArgs, flow: &mut Flow) {
+    let useful =
+        (flow.path.len() > 1 && flow.scheduler.name == SINGLE.name).then_some(DEADLINE.name);
+    if let Some(name) = args.scheduler.as_deref().or(useful) {
+        flow.scheduler = Named::plain(name);
+    }
 }
 
 /// Pictures that are made here are painted when they are asked for: who calls

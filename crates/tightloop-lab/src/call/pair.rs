@@ -1,7 +1,6 @@
 //! `tightloop call`: both ends here, an emulated link between them.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 
@@ -16,18 +15,15 @@ use tightloop_live::call::{
     overhead,
 };
 use tightloop_live::clock::Clock;
-use tightloop_live::emulate::{Drive, Ends, Engine};
+use tightloop_live::emulate::Ends;
 use tightloop_live::quality::Summary as Quality;
 
 use super::args::CallArgs;
 use super::beside::{Beside, Planned};
-use super::wire::Wire;
+use super::emulated::{self, Emulated};
 use super::{counted, flow, results, say, seen, written};
 use crate::compare::screen::Screen;
 use crate::compare::viewing;
-use crate::emulate::links::Plan;
-use crate::emulate::screen as meter;
-use crate::file::File;
 use crate::out;
 use crate::run::summary;
 use crate::studio::Studio;
@@ -40,28 +36,25 @@ const TOGETHER: Span = Span::from_secs(10);
 /// Makes the call.
 pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let others = Planned::of(&args.with)?;
-    // First, as an ordinary user's namespaces are for a process of one thread.
-    let ends = Arc::new(Ends::open()?);
-    let signals = [Arc::new(Signal::new()?), Arc::new(Signal::new()?)];
-    on_interrupt(signals.to_vec())?;
-    let [here, there] = &signals;
-
-    let peer = IpAddr::V4(ends.far_address());
     let mtu = args.flow.mtu.unwrap_or(MTU);
     if mtu > MTU {
         bail!("--mtu {mtu}: an emulated link carries packets of {MTU} at the most");
     }
-    let packet = (mtu, overhead(peer));
-    let mut scenario = flow::scenario(&args.flow, &args.link, args.duration, args.delay, packet)?;
-    let text = toml::to_string(&scenario)?;
-    let file = File::parse(&scenario.name, text, std::path::Path::new(""), &[], None)?;
-    let plan = Plan::of_file(&file, "0", args.flow.seed)?;
-    let links = plan.ways.iter().flatten();
-    scenario.link = links
-        .clone()
-        .map(|it| (it.name.clone(), it.settings.clone()))
-        .collect();
-    let names = links.map(|it| it.name.clone()).collect();
+    let packet = (mtu, overhead(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
+    let links = links(args)?;
+    let mut scenario = flow::scenario(&args.flow, &links, args.duration, packet)?;
+    let plans = emulated::plans(&mut scenario, args.flow.seed)?;
+    let names = plans.iter().flat_map(|plan| plan.ways.iter().flatten());
+    let names = names.map(|it| it.name.clone()).collect();
+
+    // Before there are threads: an ordinary user's namespaces are for a process of
+    // one thread.
+    let ends = plans.iter().map(|_| Ok(Arc::new(Ends::open()?)));
+    let ends: Vec<Arc<Ends>> = ends.collect::<Result<_>>()?;
+    let first = ends.first().context("no path")?;
+    let signals = [Arc::new(Signal::new()?), Arc::new(Signal::new()?)];
+    on_interrupt(signals.to_vec())?;
+    let [here, there] = &signals;
 
     let studio = Studio::default();
     let stage = studio.stage();
@@ -71,15 +64,14 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let (folder, about) = results::begin(&args.out, &scenario, names, args.force)?;
 
     let board = super::board(args.board)?;
-    let (wire, marks) = (Wire::default(), Marks::default());
-    let drops = ends.kernel_drops();
-    let outputs: Vec<Box<dyn tightloop_live::emulate::record::Output>> =
-        vec![Box::new(wire.clone())];
-    let engine = Engine::start(&ends, plan.build()?, outputs, Drive::default(), |_| {})?;
-    let clock = engine.clock();
+    let marks = Marks::default();
+    let paths = ends.iter().zip(&plans);
+    let paths = paths.map(|(ends, plan)| Emulated::start(ends, plan));
+    let paths: Vec<Emulated> = paths.collect::<Result<_>>()?;
+    let clock = paths.first().context("no path")?.clock();
 
     let identity = Identity::generate()?;
-    let far = Socket::bind(SocketAddr::new(peer, 0))?;
+    let far = Socket::bind(SocketAddr::new(first.far_address().into(), 0))?;
     let mut callee = Callee::new(far, &identity, None, clock)?;
     callee.note(marks.clone());
     let dial = Dial {
@@ -93,7 +85,8 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         keep: true,
         marks: Some(marks.clone()),
     };
-    let near = inside(&ends)?;
+    let near = paths.iter().map(Emulated::socket);
+    let near = near.collect::<Result<_>>()?;
     let (signal, save, far_board) = (Arc::clone(there), args.save.clone(), board.clone());
     let receiving = thread::spawn(move || {
         let mut sink = (Vec::new(), far_board);
@@ -107,10 +100,10 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         done.map(|done| (done, sink.0))
     });
     let mut lasted: Option<Time> = None;
-    let caller = Caller::dial(vec![near], dial, clock, here);
+    let caller = Caller::dial(near, dial, clock, here);
     let base = clock.now();
     let mut events: Vec<(Time, Event)> = Vec::new();
-    let beside = others.start(&ends, clock);
+    let beside = others.start(first, clock);
     let filmed = stage.filmed(flow::FLOW);
     let sent = caller.and_then(|caller| {
         let recording = filmed.as_ref().map(|filmed| &filmed.recording);
@@ -128,8 +121,6 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let received = receiving
         .join()
         .map_err(|_| anyhow!("the receiver broke down"))?;
-    let work = engine.stop()?;
-    let kernel = ends.kernel_drops();
     let (sent, ((got, shown), far_events)) = (sent?, received?);
 
     // A call that was interrupted is measured as far as it went.
@@ -144,21 +135,13 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         drift_ppb: 0,
     };
     events.push((Time::ZERO, clocks));
-    let links = wire.events(&marks).into_iter();
-    let later = far_events
-        .into_iter()
-        .chain(links)
-        .filter_map(|(at, event)| {
-            // What a link could do before the call is where it stands at its start.
-            let start = matches!(event, Event::Capacity { .. });
-            let since = (at.since_epoch() - offset).max(if start {
-                Span::ZERO
-            } else {
-                Span::from_nanos(-1)
-            });
-            (since >= Span::ZERO).then(|| (Time::ZERO + since, event))
-        });
-    events.extend(later);
+    events.extend(emulated::since(offset, far_events));
+    let mut doubts = Vec::new();
+    for path in paths {
+        let (happened, doubted) = path.stop(clock.instant(base), &marks)?;
+        events.extend(happened);
+        doubts.extend(doubted);
+    }
     let end = scenario.end();
     events.retain(|(at, _)| *at <= end);
     // Of one moment's events, those of the end that acts come first.
@@ -174,8 +157,6 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
         Some(filmed) => viewing::measure(&screen, filmed, 0, || ())?.summary(),
         None => None,
     };
-    let drops = [0, 1].map(|way| kernel[way].saturating_sub(drops[way]));
-    let (_, doubts) = meter::work(&work, drops);
     for doubt in &doubts {
         say(&format!("warning: more than this machine can do: {doubt}"));
     }
@@ -189,16 +170,19 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     shown.as_ref().map_or(Ok(()), written)
 }
 
-/// A socket of the sender's namespace.
-fn inside(ends: &Arc<Ends>) -> Result<Socket> {
-    let ends = Arc::clone(ends);
-    let address = SocketAddr::new(IpAddr::V4(ends.near_address()), 0);
-    let bound = thread::spawn(move || -> io::Result<Socket> {
-        ends.enter()?;
-        Socket::bind(address)
-    });
-    let bound = bound.join().map_err(|_| anyhow!("the sender broke down"))?;
-    bound.context("no socket behind the link")
+/// The links that were asked for, each with its delay.
+fn links(args: &CallArgs) -> Result<Vec<(&str, Span)>> {
+    let (links, delays) = (&args.link, &args.delay);
+    if delays.len() != 1 && delays.len() != links.len() {
+        bail!(
+            "{} times --delay for {} links: give one, or one for each link",
+            delays.len(),
+            links.len()
+        );
+    }
+    let delays = delays.iter().cycle();
+    let links = links.iter().map(String::as_str);
+    Ok(links.zip(delays.copied()).collect())
 }
 
 fn print(

@@ -43,12 +43,17 @@ pub(crate) fn main(args: &SendArgs) -> Result<()> {
     let mtu = args.flow.mtu.unwrap_or(Bytes::new(known.min(MOST)));
     let duration = args.duration.unwrap_or(LONG);
     let packet = (mtu, overhead(to.ip()));
-    let mut scenario = flow::scenario(&args.flow, ANY, duration, Span::from_millis(1), packet)?;
+    let any = [(ANY, Span::from_millis(1))];
+    let mut scenario = flow::scenario(&args.flow, &any, duration, packet)?;
     flow::paint_on_demand(&mut scenario);
     let sockets = sockets(args, to)?;
     let path = scenario.flow[0].path[0].clone();
     scenario.flow[0].path = vec![path; sockets.len()];
+    flow::schedule(&args.flow, &mut scenario.flow[0]);
 
+    if !args.flow.video.starts_with("gen:") {
+        say(&format!("preparing {}", args.flow.video));
+    }
     let studio = Studio::default();
     let stage = studio.stage();
     let mut session = flow::sender(&scenario, &stage, &signal)?;
@@ -65,6 +70,7 @@ pub(crate) fn main(args: &SendArgs) -> Result<()> {
         keep: false,
         marks: None,
     };
+    say(&format!("calling {to}"));
     let caller = Caller::dial(sockets, dial, Clock::start(), &signal)?;
     say(&format!("{to} answers; packets of {mtu}"));
     let clock = Clock::start();

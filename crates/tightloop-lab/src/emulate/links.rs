@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) ways: [Vec<Planned>; 2],
     traces: BTreeMap<String, Arc<Trace>>,
     seed: u64,
+    /// Links of other plans that are numbered before these.
+    before: u32,
 }
 
 impl Plan {
@@ -47,9 +49,15 @@ impl Plan {
         plan.load()
     }
 
-    /// The links that a scenario's flow crosses.
-    pub(crate) fn of_file(file: &File, flow: &str, seed: u64) -> Result<Self> {
-        Self::of_flow(file, Path::new(&file.scenario.name), flow, seed)?.load()
+    /// The links that a path of a scenario's flow crosses.
+    pub(crate) fn of_file(file: &File, flow: &str, path: usize, seed: u64) -> Result<Self> {
+        Self::of_flow(file, Path::new(&file.scenario.name), (flow, path), seed)?.load()
+    }
+
+    /// Numbers the links after so many of other plans.
+    pub(crate) fn after(self, before: usize) -> Self {
+        let before = before as u32;
+        Self { before, ..self }
     }
 
     /// Reads the traces that links name.
@@ -86,10 +94,11 @@ impl Plan {
 
     /// The first link of a way.
     pub(crate) fn first(&self, way: Way) -> LinkId {
-        LinkId(match way {
+        let within = match way {
             Way::Up => 0,
             Way::Down => self.ways[0].len() as u32,
-        })
+        };
+        LinkId(self.before + within)
     }
 
     /// The last link of a way.
@@ -163,15 +172,21 @@ impl Plan {
             }),
             traces: BTreeMap::new(),
             seed: args.seed,
+            before: 0,
         })
     }
 
     fn of_scenario(path: &Path, args: &EmulateArgs) -> Result<Self> {
         let file = File::load(path, &[], Some(args.seed))?;
-        Self::of_flow(&file, path, &args.flow, args.seed)
+        let plan = Self::of_flow(&file, path, (&args.flow, 0), args.seed)?;
+        let several = file.scenario.flow.iter().any(|flow| flow.path.len() > 1);
+        if several {
+            eprintln!("emulate: of a flow with several paths the first is taken");
+        }
+        Ok(plan)
     }
 
-    fn of_flow(file: &File, path: &Path, wanted: &str, seed: u64) -> Result<Self> {
+    fn of_flow(file: &File, path: &Path, (wanted, nth): (&str, usize), seed: u64) -> Result<Self> {
         let scenario = &file.scenario;
         let names = scenario.flow_names();
         let place = names.iter().position(|name| name == wanted);
@@ -180,12 +195,9 @@ impl Plan {
         let Some((place, flow)) = place.and_then(|it| Some((it, scenario.flow.get(it)?))) else {
             bail!(unknown_name("flow", wanted, known));
         };
-        let Some(way) = flow.path.first() else {
+        let Some(way) = flow.path.get(nth) else {
             bail!("flow `{}` of {} has no path", names[place], path.display());
         };
-        if flow.path.len() > 1 {
-            eprintln!("emulate: the flow has several paths; the first is taken");
-        }
         let row = |names: &[String], direction: Way, extra: Span| -> Result<Vec<Planned>> {
             let mut row = Vec::new();
             for name in names {
@@ -220,6 +232,7 @@ impl Plan {
             ways: [up, down],
             traces: BTreeMap::new(),
             seed,
+            before: 0,
         })
     }
 }

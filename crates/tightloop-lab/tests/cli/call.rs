@@ -1,31 +1,67 @@
 //! Calls as a person makes them: both ends as programs, and both behind a link.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::scratch::Scratch;
+use crate::scratch::{Done, Scratch};
+
+/// A program that runs, and what it says; it does not outlive the test.
+struct Running {
+    child: Child,
+    lines: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let command = command.stderr(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        let lines = BufReader::new(child.stderr.take().expect("piped"));
+        Self { child, lines }
+    }
+
+    /// Reads until a line with these words.
+    fn line(&mut self, words: &str) -> String {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            let read = self.lines.read_line(&mut line).expect("text");
+            assert!(read > 0, "never said {words}");
+        }
+        line
+    }
+
+    fn signal(&self, name: &str) {
+        let command = format!("kill -{name} {}", self.child.id());
+        let status = Command::new("sh").args(["-c", &command]).status();
+        assert!(status.expect("a shell").success());
+    }
+
+    /// Waits for its end; what it said until then.
+    fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("ends"), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
 
 /// A receiver that listens, and what a sender has to type after `send`.
-fn receiver(scratch: &Scratch, words: &[&str]) -> (Child, BufReader<ChildStderr>, Vec<String>) {
+fn receiver(scratch: &Scratch, words: &[&str]) -> (Running, Vec<String>) {
     let words = [&["receive", "--listen", "127.0.0.1:0"], words].concat();
-    let mut child = scratch
-        .command(&words)
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("piped"));
-    let mut line = String::new();
-    while !line.contains("tightloop send ") {
-        line.clear();
-        assert!(lines.read_line(&mut line).expect("text") > 0, "no line");
-    }
+    let mut running = Running::start(&mut scratch.command(&words));
+    let line = running.line("tightloop send ");
     let port = line.split([' ', ':']).find(|it| it.parse::<u16>().is_ok());
     let pin = line.split_whitespace().last().expect("a fingerprint");
     let to = format!("127.0.0.1:{}", port.expect("a port"));
-    (child, lines, vec![to, "--pin".into(), pin.to_owned()])
+    (running, vec![to, "--pin".into(), pin.to_owned()])
 }
 
 fn send(scratch: &Scratch, to: &[String], words: &[&str]) -> Command {
@@ -53,14 +89,12 @@ fn pictures(scratch: &Scratch, name: &str) -> usize {
 fn a_call_of_two_programs_leaves_a_film_and_both_logs() {
     let scratch = Scratch::new();
     let out = ["--out", "seen.y4m", "--events", "far"];
-    let (mut receiver, mut lines, to) = receiver(&scratch, &out);
+    let (receiver, to) = receiver(&scratch, &out);
     let words = ["--duration", "1 s", "--events", "near"];
-    let sent = send(&scratch, &to, &words).output().expect("starts");
-    let text = String::from_utf8_lossy(&sent.stderr);
-    assert!(sent.status.success(), "{text}");
-    let mut rest = String::new();
-    lines.read_to_string(&mut rest).expect("text");
-    assert!(receiver.wait().expect("ends").success(), "{rest}");
+    let (sent, text) = Running::start(&mut send(&scratch, &to, &words)).end();
+    assert!(sent.success(), "{text}");
+    let (received, rest) = receiver.end();
+    assert!(received.success(), "{rest}");
     assert!(!rest.contains("another size"), "{rest}");
     let count = pictures(&scratch, "seen.y4m");
     assert!((20..=31).contains(&count), "{count}");
@@ -73,27 +107,63 @@ fn a_call_of_two_programs_leaves_a_film_and_both_logs() {
 }
 
 #[test]
-fn an_interrupt_closes_the_files_and_writes_the_report() {
+fn an_interrupt_of_either_end_closes_the_files_and_writes_the_reports() {
+    for (at_receiver, signal) in [(true, "INT"), (false, "TERM")] {
+        let scratch = Scratch::new();
+        let out = ["--out", "seen.y4m", "--events", "far"];
+        let (receiver, to) = receiver(&scratch, &out);
+        let words = ["--events", "near"];
+        let mut sender = Running::start(&mut send(&scratch, &to, &words));
+        sender.line("answers");
+        thread::sleep(Duration::from_millis(800));
+        [&sender, &receiver][usize::from(at_receiver)].signal(signal);
+        // The other hears of it, and ends as well.
+        for end in [receiver, sender] {
+            let (status, rest) = end.end();
+            assert!(status.success(), "{rest}");
+        }
+        assert!(pictures(&scratch, "seen.y4m") >= 10);
+        for folder in ["near", "far"] {
+            let about = scratch.json(&format!("{folder}/run.json"));
+            assert_eq!(about["complete"], true, "{folder}");
+        }
+    }
+}
+
+#[test]
+fn who_calls_nobody_paints_no_film_and_ends_with_his_patience_or_a_signal() {
     let scratch = Scratch::new();
-    let out = ["--out", "seen.y4m", "--events", "far"];
-    let (mut receiver, mut lines, to) = receiver(&scratch, &out);
-    let sender = send(&scratch, &to, &["--events", "near"])
-        .spawn()
-        .expect("starts");
-    thread::sleep(Duration::from_millis(1_500));
-    let interrupt = format!("kill -INT {}", receiver.id());
-    let status = Command::new("sh").args(["-c", &interrupt]).status();
-    assert!(status.expect("a shell").success());
-    let mut rest = String::new();
-    lines.read_to_string(&mut rest).expect("text");
-    assert!(receiver.wait().expect("ends").success(), "{rest}");
-    assert!(pictures(&scratch, "seen.y4m") >= 10);
-    assert_eq!(scratch.json("far/run.json")["complete"], true);
-    // The sender hears of it, and ends as well.
-    let sent = sender.wait_with_output().expect("ends");
-    let text = String::from_utf8_lossy(&sent.stderr);
-    assert!(sent.status.success(), "{text}");
-    assert_eq!(scratch.json("near/run.json")["complete"], true);
+    let call = ["send", "127.0.0.1:9", "--token", "x", "--size", "1920x1080"];
+    let told = scratch.refused(&[&call[..], &["--patience", "200 ms"]].concat());
+    assert!(told.contains("does not answer within"), "{told}");
+    for signal in ["INT", "TERM"] {
+        let mut sender = Running::start(&mut scratch.command(&call));
+        sender.line("calling 127.0.0.1:9");
+        sender.signal(signal);
+        let (status, rest) = sender.end();
+        assert_eq!(status.code(), Some(2), "{signal}: {rest}");
+        assert!(
+            rest.contains("ended before 127.0.0.1:9 has answered"),
+            "{rest}"
+        );
+    }
+}
+
+#[test]
+fn a_signal_ends_a_sender_that_still_prepares_its_clip() {
+    let scratch = Scratch::new();
+    // One whose first byte never comes.
+    let clip = scratch.path().join("clip.mp4");
+    let made = Command::new("mkfifo").arg(&clip).status();
+    assert!(made.expect("mkfifo").success());
+    let call = ["send", "127.0.0.1:9", "--token", "x", "--video", "clip.mp4"];
+    for signal in ["INT", "TERM"] {
+        let mut sender = Running::start(&mut scratch.command(&call));
+        sender.line("preparing clip.mp4");
+        sender.signal(signal);
+        let (status, rest) = sender.end();
+        assert_eq!(status.code(), Some(130), "{signal}: {rest}");
+    }
 }
 
 #[test]
@@ -115,6 +185,18 @@ fn what_makes_no_call_is_told() {
     assert!(told.stderr.contains("holds no identity"), "{}", told.stderr);
 }
 
+/// A call over emulated links, where this machine has them.
+fn emulated(scratch: &Scratch, words: &[&str]) -> Option<Done> {
+    let done = scratch.run(words);
+    let reasons = ["cannot make", "no permission", "/dev/net/tun"];
+    if reasons.iter().any(|reason| done.stderr.contains(reason)) {
+        eprintln!("skipped: {}", done.stderr);
+        return None;
+    }
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    Some(done)
+}
+
 #[test]
 fn a_call_behind_a_link_is_reported_and_followed_as_a_simulated_one() {
     let scratch = Scratch::new();
@@ -128,15 +210,9 @@ fn a_call_behind_a_link_is_reported_and_followed_as_a_simulated_one() {
         "--save=seen.y4m",
         "--out=live",
     ];
-    let done = scratch.run(&words);
-    if done.stderr.contains("cannot make")
-        || done.stderr.contains("no permission")
-        || done.stderr.contains("/dev/net/tun")
-    {
-        eprintln!("skipped: {}", done.stderr);
+    let Some(done) = emulated(&scratch, &words) else {
         return;
-    }
-    assert_eq!(done.code, 0, "{}", done.stderr);
+    };
     assert!(done.stdout.contains("mean SSIM"), "{}", done.stdout);
     assert!(pictures(&scratch, "seen.y4m") >= 25);
     scratch.ok(&["report", "live"]);
@@ -146,6 +222,38 @@ fn a_call_behind_a_link_is_reported_and_followed_as_a_simulated_one() {
     }
     // The same call, simulated.
     scratch.ok(&["run", "live/scenario.toml", "--out", "again"]);
+}
+
+#[test]
+fn a_call_over_two_links_uses_both_and_is_simulated_as_well() {
+    let scratch = Scratch::new();
+    let words = [
+        "call",
+        "--link=900 kbit/s",
+        "--delay=10 ms",
+        "--link=900 kbit/s",
+        "--delay=20 ms",
+        "--max=1400 kbit/s",
+        "--duration=1500 ms",
+        "--size=320x192",
+        "--cc=copa",
+        "--out=live",
+        "--json",
+    ];
+    let Some(done) = emulated(&scratch, &words) else {
+        return;
+    };
+    let live = crate::parse(&done.stdout);
+    let told = scratch.ok(&["run", "live/scenario.toml", "--out", "again", "--json"]);
+    for run in [live, crate::parse(&told)] {
+        for path in 0..2 {
+            let name = format!("flow.call.path.{path}.throughput");
+            let rate = run["metrics"][&name].as_f64().expect("a rate");
+            assert!((100e3..900e3).contains(&rate), "{name}: {rate}");
+        }
+    }
+    let told = scratch.refused(&["call", "--delay=1 ms", "--delay=2 ms"]);
+    assert!(told.contains("one for each link"), "{told}");
 }
 
 /// A minute over a cellular trace. TIGHTLOOP_CLIP and TIGHTLOOP_TRACE name a real

@@ -171,7 +171,7 @@ fn a_receiver_that_is_started_anew_gets_the_rest_of_the_call() {
     let first = studio.receive(Some("token"));
     let (at, knows) = (first.at, trust(&first));
     let (sent, second) = std::thread::scope(|scope| {
-        let call = scope.spawn(|| studio.call(at, &knows, 3_500));
+        let call = scope.spawn(|| studio.call(at, &knows, 2_800));
         std::thread::sleep(Duration::from_millis(700));
         // Killed: no good-bye.
         first.kill();
@@ -236,7 +236,7 @@ fn troubled(
 }
 
 fn outage(millis: u64) {
-    let (_, received) = troubled(millis + 2_500, 600, 600 + millis, |knobs, on| {
+    let (_, received) = troubled(millis + 1_900, 600, 600 + millis, |knobs, on| {
         for way in [&knobs.up, &knobs.down] {
             way.store(if on { 1_000 } else { 0 }, Ordering::Relaxed);
         }
@@ -260,7 +260,7 @@ fn an_outage_of_thirty_seconds_is_survived() {
 
 #[test]
 fn half_of_all_packets_lost_leaves_a_call() {
-    let (sent, received) = troubled(2_500, 500, 2_400, |knobs, on| {
+    let (sent, received) = troubled(2_000, 400, 1_900, |knobs, on| {
         for way in [&knobs.up, &knobs.down] {
             way.store(if on { 500 } else { 0 }, Ordering::Relaxed);
         }
@@ -274,7 +274,7 @@ fn half_of_all_packets_lost_leaves_a_call() {
 }
 
 fn deaf(millis: u64) {
-    let (_, received) = troubled(millis + 2_000, 600, 600 + millis, |knobs, on| {
+    let (_, received) = troubled(millis + 1_600, 600, 600 + millis, |knobs, on| {
         knobs
             .down
             .store(if on { 1_000 } else { 0 }, Ordering::Relaxed);
