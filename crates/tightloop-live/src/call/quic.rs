@@ -17,20 +17,20 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use noq_proto::crypto::Session;
 use noq_proto::{
-    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent,
-    Dir, Endpoint, EndpointConfig, Event, FourTuple, IdleTimeout, Incoming,
-    RandomConnectionIdGenerator, ServerConfig, Side, StreamEvent, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint,
+    EndpointConfig, Event, FourTuple, Incoming, RandomConnectionIdGenerator, ServerConfig, Side,
+    StreamEvent, VarInt,
 };
 
 use super::identity::{Identity, NAME, Trust, random};
-use super::yielding::{Numbers, Yield};
+use super::yielding::Numbers;
 use super::{CallError, envelope};
-use line::{LONGEST, Line, question};
+use line::{Line, question};
+use transport::transport;
 
 mod line;
+mod transport;
 
-/// A line this long without a word is gone. Ours: an outage of 30 s is survived.
-const IDLE: Duration = Duration::from_secs(60);
 /// Strangers that may be at the door at a time, each of which has shown that it
 /// gets what is sent to its address. Ours.
 const STRANGERS: usize = 16;
@@ -108,28 +108,8 @@ impl Quic {
         Ok(quic)
     }
 
-    fn transport(&self) -> (Arc<TransportConfig>, Arc<Numbers>) {
-        let numbers = Arc::new(Numbers::default());
-        let mut often = AckFrequencyConfig::default();
-        often
-            .ack_eliciting_threshold(VarInt::MAX)
-            .reordering_threshold(VarInt::from_u32(0));
-        let mut it = TransportConfig::default();
-        it.max_concurrent_bidi_streams(VarInt::from_u32(1))
-            .max_concurrent_uni_streams(VarInt::from_u32(0))
-            .max_idle_timeout(IdleTimeout::try_from(IDLE).ok())
-            .stream_receive_window(VarInt::from_u32(LONGEST as u32))
-            .initial_mtu(self.mtu)
-            .min_mtu(self.mtu)
-            .mtu_discovery_config(None)
-            .enable_segmentation_offload(false)
-            .ack_frequency_config(Some(often))
-            .congestion_controller_factory(Arc::new(Yield(Arc::clone(&numbers))));
-        (Arc::new(it), numbers)
-    }
-
     fn server(&self) -> (Option<Arc<ServerConfig>>, Arc<Numbers>) {
-        let (transport, numbers) = self.transport();
+        let (transport, numbers) = transport(self.mtu);
         let config = self.serves.as_ref().map(|serves| {
             let mut config = ServerConfig::with_crypto(serves.clone());
             config.transport_config(transport).max_incoming(STRANGERS);
@@ -166,7 +146,7 @@ impl Quic {
         to: SocketAddr,
         trust: &Trust,
     ) -> Result<LineId, CallError> {
-        let (transport, numbers) = self.transport();
+        let (transport, numbers) = transport(self.mtu);
         let mut config = ClientConfig::new(Arc::new(trust.client()?));
         config.transport_config(transport);
         let dialled = self.endpoint.connect(now, config, to, NAME);
