@@ -3,8 +3,10 @@
 //! A source is decoded once, scaled, and kept as raw pictures in a temporary
 //! file without a name; memory stays small whatever the length, and the system
 //! removes the file with the [`Footage`]. Generated pictures may as well be painted
-//! when they are asked for. A clip shorter than a call runs to and
-//! fro, so that there is no cut where it starts again.
+//! when they are asked for. A clip shorter than a call runs to and fro, so that
+//! there is no cut where it starts again.
+//!
+//! Cameras are no sources: `ffmpeg` or the like turns what one films into a file.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

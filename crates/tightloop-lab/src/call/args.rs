@@ -92,7 +92,7 @@ pub(crate) struct CallArgs {
     /// Let a bulk flow of the kernel's TCP share the (first) link, for example tcp:cubic; may be given several times
     #[arg(long, value_name = "tcp:CONTROLLER")]
     pub(crate) with: Vec<String>,
-    /// Keep the received video: a file that ends in .y4m or .h264, - for Y4M on the standard output
+    /// Keep the received video: a file that ends in .y4m, .mp4 or .h264, - for Y4M on the standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
     /// Show the call's figures on a page at this address, with /metrics for Prometheus
@@ -162,7 +162,7 @@ pub(crate) struct ReceiveArgs {
     /// Keep the certificate in this file, so that its fingerprint stays [default: a new one each time]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
-    /// Where the video goes: a file that ends in .y4m or .h264, - for Y4M on the standard output, null
+    /// Where the video goes: a file that ends in .y4m, .mp4 or .h264, - for Y4M on the standard output, null
     #[arg(long, value_name = "FILE", default_value = "null")]
     pub(crate) out: String,
     /// The call is over when the sender has not been heard for this long

@@ -181,7 +181,7 @@ pub(super) fn received(hello: &Hello, clock: Clock, out: &str) -> Result<Opened,
         Some(film) => {
             let kind = codec(&film.codec).map_err(|error| error.to_string())?;
             let decoder = (kind.decoder)().map_err(|error| error.to_string())?;
-            let output = output::open(out, film.size, film.fps, !hello.again)?;
+            let output = output::open(out, film, !hello.again)?;
             let screen = Screen::new(Some(decoder), vec![output], super::unwritten);
             Some(screen.map_err(|error| error.to_string())?)
         }

@@ -8,7 +8,16 @@ use std::path::Path;
 use tightloop::event::FrameId;
 use tightloop::units::Bytes;
 
+use super::opening::Film;
 use crate::picture::{Picture, Size};
+pub use mp4::Mp4;
+
+mod mp4;
+
+/// The codec whose bytes files keep as they came.
+const KEPT: &str = "openh264";
+/// Endings of such files.
+const ENDINGS: [&str; 3] = ["mp4", "h264", "264"];
 
 /// The longest that one picture is repeated, in frames. Ours: a quarter of an
 /// hour, more than any call stands still.
@@ -185,42 +194,47 @@ impl Output for Null {
 }
 
 /// Opens an output by what people write: `null`, `-` for Y4M on the standard
-/// output, or a file that ends in `.y4m` or `.h264`.
+/// output, or a file that ends in `.y4m`, `.mp4` or `.h264`. Only the first keeps a
+/// call's frames before the first one shown, where there were some (`from_first`).
 ///
 /// # Errors
 ///
-/// A file that cannot be made; an ending that says nothing.
-pub fn open(to: &str, size: Size, fps: f64, from_first: bool) -> Result<Box<dyn Output>, String> {
+/// A file that cannot be made; an ending that says nothing, or not for this film.
+pub fn open(to: &str, film: &Film, from_first: bool) -> Result<Box<dyn Output>, String> {
     if to == "null" {
         return Ok(Box::new(Null::default()));
     }
+    let (size, fps) = (film.size, film.fps);
     if to == "-" {
-        return Ok(Box::new(Y4m::new(
-            "the standard output",
-            io::stdout(),
-            size,
-            fps,
-            from_first,
-        )));
+        let name = "the standard output";
+        let raw = Y4m::new(name, io::stdout(), size, fps, from_first);
+        return Ok(Box::new(raw));
     }
     let path = Path::new(to);
     let ending = path
         .extension()
         .and_then(|it| it.to_str())
         .unwrap_or_default();
-    let device = path.starts_with("/dev");
-    if !(device || ["y4m", "h264", "264"].contains(&ending)) {
+    let coded = ENDINGS.contains(&ending);
+    if !(coded || ending == "y4m" || path.starts_with("/dev")) {
         return Err(format!(
-            "{to}: what kind of file? Name one that ends in .y4m or .h264, or - for Y4M on the \
-             standard output, or null"
+            "{to}: what kind of file? Name one that ends in .y4m, .mp4 or .h264, or - for Y4M on \
+             the standard output, or null"
+        ));
+    }
+    if coded && film.codec != KEPT {
+        return Err(format!(
+            "{to}: .{ending} is for H.264, and the film is coded by {}; name a file that ends in \
+             .y4m, or let the sender use --encoder {KEPT}",
+            film.codec
         ));
     }
     let file = File::create(path).map_err(|error| format!("{to}: {error}"))?;
     let file = BufWriter::with_capacity(1 << 16, file);
-    Ok(if ending.ends_with("264") {
-        Box::new(Stream::new(to, file))
-    } else {
-        Box::new(Y4m::new(to, file, size, fps, from_first))
+    Ok(match ending {
+        "mp4" => Box::new(Mp4::new(to, file, size, fps)),
+        _ if coded => Box::new(Stream::new(to, file)),
+        _ => Box::new(Y4m::new(to, file, size, fps, from_first)),
     })
 }
 
@@ -228,6 +242,14 @@ pub fn open(to: &str, size: Size, fps: f64, from_first: bool) -> Result<Box<dyn 
 mod tests {
     use super::*;
     use crate::footage::{Footage, FootageSettings};
+
+    fn film(codec: &str, fps: f64) -> Film {
+        Film {
+            codec: codec.into(),
+            size: Size::new(64, 48).expect("a size"),
+            fps,
+        }
+    }
 
     fn grey(size: Size, level: u8) -> Picture {
         let bytes = vec![level; Picture::black(size).bytes().len()];
@@ -239,7 +261,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("seen.y4m").display().to_string();
         let size = Size::new(64, 48).expect("a size");
-        let mut output = open(&path, size, 29.97, true).expect("a file");
+        let mut output = open(&path, &film("vp8", 29.97), true).expect("a file");
         for (frame, level) in [(1, 60), (2, 90), (5, 120)] {
             output
                 .shown(FrameId(frame), &grey(size, level))
@@ -284,11 +306,13 @@ mod tests {
     #[test]
     fn a_full_disk_and_an_unknown_ending_are_told() {
         let size = Size::new(64, 48).expect("a size");
-        let mut full = open("/dev/full", size, 30.0, true).expect("opens");
+        let mut full = open("/dev/full", &film("vp8", 30.0), true).expect("opens");
         let mut picture = || full.shown(FrameId(40), &grey(size, 7));
         let error = picture().expect_err("no room");
         assert_eq!(error.raw_os_error(), Some(28), "{error}");
-        let error = open("film.avi", size, 30.0, true).expect_err("refused");
+        let error = open("film.avi", &film("openh264", 30.0), true).expect_err("refused");
         assert!(error.contains(".y4m"), "{error}");
+        let error = open("film.mp4", &film("vp9", 30.0), true).expect_err("refused");
+        assert!(error.contains("coded by vp9"), "{error}");
     }
 }

@@ -30,13 +30,14 @@ fn shown(events: &[(tightloop::units::Time, Event)]) -> (usize, Span) {
 
 #[test]
 fn a_call_crosses_real_sockets_and_its_file_plays() {
-    for at in ["127.0.0.1:0", "[::1]:0"] {
+    for (at, ending) in [("127.0.0.1:0", "y4m"), ("[::1]:0", "mp4")] {
         if UdpSocket::bind(at).is_err() {
             eprintln!("skipped: this machine has no {at}");
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("seen.y4m").display().to_string();
+        let file = folder.path().join("seen").with_extension(ending);
+        let file = file.display().to_string();
         let mut studio = Studio::at(at);
         studio.out = Some(file.clone());
         let receiver = studio.receive(None);

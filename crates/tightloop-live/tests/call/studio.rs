@@ -242,7 +242,7 @@ fn opened(hello: &Hello, out: Option<&str>) -> Result<Opened, String> {
     let decoder = (kind.decoder)().map_err(|error| error.to_string())?;
     let outputs = match out {
         None => Vec::new(),
-        Some(out) => vec![output::open(out, film.size, film.fps, !hello.again)?],
+        Some(out) => vec![output::open(out, film, !hello.again)?],
     };
     let screen = Screen::new(Some(decoder), outputs, |_, _| {});
     Ok(Opened {
