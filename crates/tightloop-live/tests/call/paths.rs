@@ -1,13 +1,14 @@
 //! One call over two emulated links, of which one is cut.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tightloop::event::{Event, LinkId, PathId};
+use tightloop::event::{Event, FrameId, LinkId, PathId};
 use tightloop::link::Settings;
 use tightloop::scenario::Scenario;
 use tightloop::session::rtt::Rtt;
-use tightloop::units::{Rate, Span, Time};
+use tightloop::units::{Bytes, Rate, Span, Time};
 use tightloop_live::call::Socket;
 use tightloop_live::emulate::{Drive, Ends, Engine, Side};
 
@@ -41,8 +42,8 @@ fn behind(ends: &Ends) -> Socket {
     socket.expect("inside").expect("a socket")
 }
 
-/// What the sender took its first path's probe timeout for at `until`.
-fn probe_timeout(sent: &Sent, until: Time) -> Span {
+/// What the sender knew of a path's round trips at `until`.
+fn rtt(sent: &Sent, path: u8, until: Time) -> Rtt {
     let mut rtt = Rtt::default();
     for (at, event) in sent.events.iter().take_while(|(at, _)| *at < until) {
         match event {
@@ -50,12 +51,11 @@ fn probe_timeout(sent: &Sent, until: Time) -> Span {
                 packet,
                 rtt: Some(sample),
                 ..
-            } if packet.path.0 == 0 => rtt.on_sample(*at, *sample),
+            } if packet.path.0 == path => rtt.on_sample(*at, *sample),
             _ => {}
         }
     }
-    let feedback = Scenario::single("copa").flow[0].feedback;
-    rtt.probe_timeout(feedback.longest_wait())
+    rtt
 }
 
 #[test]
@@ -96,7 +96,9 @@ fn a_call_over_two_links_outlives_the_cut_of_one() {
         before.filter(|(_, event)| of(event)).count()
     };
     let acked = [acked(0), acked(1)];
-    let timeout = probe_timeout(&sent, near);
+    let feedback = Scenario::single("copa").flow[0].feedback;
+    let timeout = rtt(&sent, 0, near).probe_timeout(feedback.longest_wait());
+    let other = rtt(&sent, 1, near).smoothed().expect("answers");
     let down = sent.events.iter().find_map(|(at, event)| {
         let first = matches!(
             event,
@@ -117,13 +119,35 @@ fn a_call_over_two_links_outlives_the_cut_of_one() {
     let still = moments.windows(2).map(|pair| pair[1] - pair[0]).max();
     let still = still.expect("frames");
     let frames = moments.len() - 1;
+    // A path is known to be dead within three probe timeouts; what was on it then
+    // takes the other.
+    let over = timeout * 3 + other;
+    let seen: BTreeSet<FrameId> = received.events.iter().filter_map(shown).collect();
+    let settled = near + over..Time::from_millis(CALL) - Span::from_millis(300);
+    let coded = sent.events.iter().filter_map(|(at, event)| match event {
+        Event::Encoded { frame, size, .. } if *size > Bytes::ZERO && settled.contains(at) => {
+            Some(*frame)
+        }
+        _ => None,
+    });
+    let coded: Vec<FrameId> = coded.collect();
+    let lost = coded.iter().filter(|frame| !seen.contains(frame)).count();
     let told = format!(
-        "packets {acked:?}; probe timeout {timeout}; down after {down}; still for {still}, \
-         {frames} frames after the cut"
+        "packets {acked:?}; probe timeout {timeout}, round trip of the other {other}; down \
+         after {down}; still for {still}, {frames} frames after the cut; {lost} of {} lost",
+        coded.len()
     );
     println!("{told}");
     assert!(acked.iter().all(|count| *count >= 40), "{told}");
     assert!((timeout..timeout * 3).contains(&down), "{told}");
-    assert!((timeout..timeout * 3).contains(&still), "{told}");
+    assert!((timeout..over).contains(&still), "{told}");
     assert!((30..=47).contains(&frames), "{told}");
+    assert!(lost == 0 && coded.len() >= 20, "{told}");
+}
+
+fn shown((_, event): &(Time, Event)) -> Option<FrameId> {
+    match event {
+        Event::Shown { frame, .. } => Some(*frame),
+        _ => None,
+    }
 }
