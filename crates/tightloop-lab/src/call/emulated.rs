@@ -43,6 +43,9 @@ pub(super) fn plans(scenario: &mut Scenario, seed: u64) -> Result<Vec<Plan>> {
     Ok(plans)
 }
 
+/// Events, each at its time.
+type Events = Vec<(Time, Event)>;
+
 /// A path whose links run.
 #[derive(Debug)]
 pub(super) struct Emulated {
@@ -85,7 +88,7 @@ impl Emulated {
         self,
         began: Option<Instant>,
         marks: &Marks,
-    ) -> Result<(Vec<(Time, Event)>, Vec<String>)> {
+    ) -> Result<(Events, Vec<String>)> {
         let clock = self.clock();
         let work = self.engine.stop()?;
         let kernel = self.ends.kernel_drops();
@@ -98,10 +101,7 @@ impl Emulated {
 }
 
 /// Events of a clock on which a call has begun at `offset`, on the call's.
-pub(super) fn since(
-    offset: Span,
-    events: Vec<(Time, Event)>,
-) -> impl Iterator<Item = (Time, Event)> {
+pub(super) fn since(offset: Span, events: Events) -> impl Iterator<Item = (Time, Event)> {
     events.into_iter().filter_map(move |(at, event)| {
         let since = at.since_epoch() - offset;
         // What a link could do before the call is where it stands at its start.
