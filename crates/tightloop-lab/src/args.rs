@@ -11,6 +11,7 @@ use tightloop::units::{Rate, Span};
 use tightloop_live::picture::Size;
 
 use crate::compare;
+use crate::papers::args::PapersArgs;
 
 /// Congestion control for low-latency interactive video, tried out
 ///
@@ -18,7 +19,7 @@ use crate::compare;
 /// on every machine, and leaves a folder of results; `report` and `follow` explain what is in such a folder.
 ///
 /// Results go to the standard output, progress and complaints to the standard error. The exit status is 0 if all is
-/// well, 1 if a metric is outside the band that the scenario expects, 2 if something could not be done.
+/// well, 1 if a metric is outside the band that is expected, 2 if something could not be done.
 #[derive(Debug, Parser)]
 #[command(
     name = "tightloop",
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Report(ReportArgs),
     Follow(FollowArgs),
+    Papers(PapersArgs),
     List(ListArgs),
     Trace(TraceArgs),
     Emulate(EmulateArgs),

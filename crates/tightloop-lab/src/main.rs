@@ -10,6 +10,7 @@ mod file;
 mod follow;
 mod list;
 mod out;
+mod papers;
 mod report;
 mod run;
 mod store;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(&args),
         Command::Report(args) => report::main(&args).map(|()| true),
         Command::Follow(args) => follow::main(&args).map(|()| true),
+        Command::Papers(args) => papers::main(&args),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
         Command::Emulate(args) => match emulated(&args) {

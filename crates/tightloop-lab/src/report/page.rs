@@ -12,6 +12,7 @@ mod summary;
 
 use serde::{Serialize, Serializer};
 
+pub(crate) use markup::{CSS, escape};
 pub(crate) use summary::Summary;
 
 /// All that a report shows.

@@ -4,6 +4,7 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod errors;
+mod papers;
 mod scratch;
 mod shipped;
 

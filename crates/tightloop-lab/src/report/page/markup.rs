@@ -9,7 +9,8 @@ use super::{Link, Page, Run, summary};
 use crate::report::palette;
 
 const TEMPLATE: &str = include_str!("page.html");
-const CSS: &str = include_str!("page.css");
+/// The style of every page.
+pub(crate) const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(
     include_str!("axis.js"),
     include_str!("marks.js"),
@@ -54,7 +55,7 @@ pub(super) fn html(page: &Page) -> String {
 }
 
 /// Text as HTML, safe between tags and inside quotes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
