@@ -238,13 +238,14 @@ mod tests {
 
     #[test]
     fn a_minimum_that_a_standing_queue_keeps_is_not_believed() {
-        // The path takes 50 ms; for eight seconds a queue hides that less is added.
-        let mut told = [150; 9].to_vec();
+        // The path takes 40 ms; for eight seconds a queue hides that less is added.
+        let mut told = [140; 9].to_vec();
         told.extend([100; 3]);
-        assert_eq!(added(Rule::Patient, &told), [50; 12]);
+        assert_eq!(added(Rule::Patient, &told), [60; 12]);
         let published = added(Rule::Literal, &told);
-        assert_eq!(published[..5], [50; 5]);
-        assert!(published[6] < 40, "{published:?}");
+        assert_eq!(published[..5], [60; 5]);
+        // Its five estimates are all of a path that seems 40 ms longer.
+        assert_eq!(published[5..9], [20; 4]);
     }
 
     #[test]
