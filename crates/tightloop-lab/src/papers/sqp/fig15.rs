@@ -13,7 +13,7 @@ pub(super) const FIG15A: Experiment = Experiment {
     name: "sqp/fig15a",
     source: "[SQP] Fig. 15a",
     shows: "rate and P90 delay of each of ten flows of one kind",
-    seconds: 60,
+    seconds: 10,
     run: shares,
 };
 
@@ -21,7 +21,7 @@ pub(super) const FIG15B: Experiment = Experiment {
     name: "sqp/fig15b",
     source: "[SQP] Fig. 15b",
     shows: "P10 bitrate against P90 frame delay of ten flows of one kind",
-    seconds: 60,
+    seconds: 10,
     run: frames,
 };
 

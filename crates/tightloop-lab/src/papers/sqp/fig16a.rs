@@ -14,7 +14,7 @@ pub(super) const FIG16A: Experiment = Experiment {
     name: "sqp/fig16a",
     source: "[SQP] Fig. 16a",
     shows: "Jain's index while flows of one kind join and leave",
-    seconds: 25,
+    seconds: 4,
     run,
 };
 

@@ -23,7 +23,7 @@ pub(super) const FIG17B: Experiment = Experiment {
     name: "sqp/fig17b",
     source: "[SQP] Fig. 17b",
     shows: "the estimate of an application-limited flow, beside Cubic",
-    seconds: 3,
+    seconds: 1,
     run: beside_cubic,
 };
 
