@@ -140,7 +140,7 @@ fn with(bench: &Bench) -> Result<Findings> {
         let path = path.map(|((_, own), (_, other))| (trial::mbps(own), trial::mbps(other)));
         let name = format!("a run from ({}, {})", pair[0], pair[1]);
         let line = Layer::line(&name, [1, 3, 4][at], path.collect());
-        layers.push(line.dashed([0, 2, 4][at]));
+        layers.push(line.dashed([0, 3, 4][at]));
     }
     findings.charts.push(plane("(b) With Eq. 4", layers));
     for (name, own, other) in [("smaller", 1.0, 6.0), ("larger", 6.0, 1.0)] {
