@@ -104,7 +104,7 @@ fn run(bench: &Bench) -> Result<Findings> {
     findings.note(
         "20 Mbit/s, 40 ms, 200 packets; both flows begin within half a second; seconds 20 to 80.",
     );
-    findings.note("Why the closed form is missed beside Copa-0.1: it takes the rival for a fluid that holds its queue still. Beside constant traffic it is met (Fig. 5a). Beside a rival that keeps 40 packets in flight the share at T = 0.9 is 0.69, and 0.76 if that rival paces them; beside Copa with δ = 0.5, whose queue swings by 6 ms, 0.74. The queue of Copa-0.1 swings between 0.4 and 21 ms (P10, P90) in 5 round trips, more than Δmin's window of 2 can forget, and SQP takes the swing for congestion: with a window of 1 its share is 0.55.");
+    findings.note("Why the closed form is missed beside Copa-0.1: it takes the rival for a fluid that holds its queue still. Beside constant traffic it is met (Fig. 5a). Beside a rival that keeps 40 packets in flight the share at T = 0.9 is 0.69, and 0.76 if that rival paces them; beside Copa with δ = 0.5, whose queue swings by 6 ms, 0.74. The queue of Copa-0.1 swings between 0.4 and 21 ms (P10, P90) every 0.2 s: of two frames 100 ms apart the first found 42 kB waiting and the second 3 kB. Δmin's window of two round trips holds both, so SQP takes the swing for congestion: with a window of 1 its share is 0.55.");
     findings.note(LEFT_OUT);
     Ok(findings)
 }
