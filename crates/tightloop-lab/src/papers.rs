@@ -101,7 +101,7 @@ fn list(as_json: bool) -> Result<()> {
     table.numbers("", "takes, s", 0, all().map(|it| Some(it.seconds.into())));
     table.texts("", "shows", all().map(|it| it.shows.to_owned()));
     out::print(&format!(
-        "{}\ntimes: about, on two processors with five seeds. One of these: tightloop papers NAME; \
+        "{}\ntimes: about, of one processor with five seeds. One of these: tightloop papers NAME; \
          all of a paper: tightloop papers sqp\n",
         table.text()
     ))

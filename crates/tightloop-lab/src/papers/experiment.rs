@@ -15,7 +15,7 @@ pub(crate) struct Experiment {
     pub(crate) source: &'static str,
     /// What the figure shows.
     pub(crate) shows: &'static str,
-    /// About how many seconds it takes two processors with five seeds.
+    /// About how many seconds of one processor it takes with five seeds.
     pub(crate) seconds: u32,
     pub(crate) run: fn(&Bench) -> Result<Findings>,
 }

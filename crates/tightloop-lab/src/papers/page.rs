@@ -9,7 +9,7 @@ use crate::report::palette;
 /// What the page has besides the report's style.
 const STYLE: &str = "
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 0.4rem 2rem; }
-.charts figure { display: block; }
+.charts figure { display: block; max-width: 46rem; }
 .plot .arrow { stroke-width: 1.3; }
 .measures { width: auto; min-width: 60%; }
 .missed { font-weight: 700; }

@@ -14,7 +14,7 @@ pub(super) const FIG16B: Experiment = Experiment {
     name: "sqp/fig16b",
     source: "[SQP] Fig. 16b",
     shows: "fairness between two flows of one kind, by the second's round trip",
-    seconds: 90,
+    seconds: 28,
     run,
 };
 

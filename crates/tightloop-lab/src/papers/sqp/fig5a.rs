@@ -13,7 +13,7 @@ pub(super) const FIG5A: Experiment = Experiment {
     name: "sqp/fig5a",
     source: "[SQP] Fig. 5a",
     shows: "utilisation of what inelastic traffic leaves free, by the target multiplier",
-    seconds: 20,
+    seconds: 9,
     run,
 };
 

@@ -13,7 +13,7 @@ pub(super) const FIG5C: Experiment = Experiment {
     name: "sqp/fig5c",
     source: "[SQP] Fig. 5c",
     shows: "P90 delay of several SQP flows, by the target multiplier",
-    seconds: 45,
+    seconds: 9,
     run: delay,
 };
 
@@ -21,7 +21,7 @@ pub(super) const FIG5D: Experiment = Experiment {
     name: "sqp/fig5d",
     source: "[SQP] Fig. 5d",
     shows: "utilisation by several SQP flows, by the target multiplier",
-    seconds: 45,
+    seconds: 9,
     run: utilisation,
 };
 
@@ -56,16 +56,16 @@ fn delay(bench: &Bench) -> Result<Findings> {
     }
     let last = TARGETS.len() - 1;
     // The least delay and half an interval's burst; 85 ms: half of the buffer.
-    findings.measure("T = 0.9, 1 flow", "ms", [25.6, 27.1], delay(&seen[last][0]));
+    findings.measure("T = 0.9, N = 1", "ms", [25.6, 27.1], delay(&seen[last][0]));
     for (at, flows) in FLOWS.iter().enumerate().skip(1) {
-        let name = format!("T = 0.9, {flows} flows");
+        let name = format!("T = 0.9, N = {flows}");
         findings.measure(name, "ms", [40.0, 85.0], delay(&seen[last][at]));
     }
     for (at, flows) in FLOWS.iter().enumerate().skip(1) {
         let lower = delay(&seen[last - 1][at]);
         let ratio = lower.iter().zip(delay(&seen[last][at]));
         let ratio = ratio.map(|(lower, higher)| lower / higher).collect();
-        let name = format!("{flows} flows, T = 0.8 over T = 0.9");
+        let name = format!("N = {flows}: T = 0.8 over T = 0.9");
         findings.measure(name, "", [0.0, 1.0], ratio);
     }
     let (x, y) = (
@@ -99,7 +99,7 @@ fn utilisation(bench: &Bench) -> Result<Findings> {
             let used = values(seeds, |it| it.get(0, "link.bottleneck.utilisation"));
             dots.extend(Dot::of(flows.into(), &used));
             let law = law.utilisation_of(flows);
-            let name = format!("T = {t}, {flows} flows");
+            let name = format!("T = {t}, N = {flows}");
             findings.measure(name, "", [law - 0.03, law + 0.03], used);
         }
         layers.push(Layer::dots(&format!("T = {t}, runs"), ink, dots));
@@ -115,5 +115,6 @@ fn utilisation(bench: &Bench) -> Result<Findings> {
         layers,
     ));
     findings.note("Bands: the closed form ± 0.03. 20 Mbit/s, 40 ms, 200 packets, 1 ms of jitter.");
+    findings.note("Where it is missed, T = 0.6 with N = 4 and T = 0.7 with N = 3: the closed form is of fluids, and frames are bursts that drift past each other. With 8 ms of jitter in place of 1 all seeds agree, on 0.90 to 0.91 where it says 0.96, and on 0.96 to 0.97 where it says 1.");
     Ok(findings)
 }
