@@ -12,6 +12,7 @@ use tightloop_live::picture::Size;
 use crate::bound::BoundArgs;
 #[cfg(target_os = "linux")]
 use crate::call::args::{CallArgs, ReceiveArgs, SendArgs};
+use crate::papers::args::PapersArgs;
 use crate::trace::{Generator, format};
 #[cfg(target_os = "linux")]
 use crate::validate::args::{ProxyArgs, ValidateArgs};
@@ -23,7 +24,7 @@ use crate::{compare, sensitivity};
 /// on every machine, and leaves a folder of results; `report` and `follow` explain what is in such a folder.
 ///
 /// Results go to the standard output, progress and complaints to the standard error. The exit status is 0 if all is
-/// well, 1 if a metric is outside the band that the scenario expects, 2 if something could not be done.
+/// well, 1 if a metric is outside the band that is expected, 2 if something could not be done.
 #[derive(Debug, Parser)]
 #[command(
     name = "tightloop",
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Report(ReportArgs),
     Follow(FollowArgs),
+    Papers(PapersArgs),
     List(ListArgs),
     Trace(TraceArgs),
     Sensitivity(sensitivity::SensitivityArgs),

@@ -13,6 +13,7 @@ mod file;
 mod follow;
 mod list;
 mod out;
+mod papers;
 #[cfg(target_os = "linux")]
 mod proxy;
 mod report;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::main(&args).map(|()| true),
         Command::Sensitivity(args) => sensitivity::main(&args).map(|()| true),
         Command::Follow(args) => follow::main(&args).map(|()| true),
+        Command::Papers(args) => papers::main(&args),
         Command::List(args) => list::main(&args).map(|()| true),
         Command::Trace(args) => trace::main(&args).map(|()| true),
         #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ use crate::args::ReportArgs;
 use crate::out;
 use crate::store::REPORT;
 
+pub(crate) mod chart;
 pub(crate) mod compose;
 pub(crate) mod figure;
 pub(crate) mod flows;

@@ -25,6 +25,9 @@ pub(crate) use args::SensitivityArgs;
 use delays::{Delays, Flows, Instance};
 use study::Study;
 
+/// Each flow's rate, in one instance.
+type Rates = Vec<Rate>;
+
 /// The file of all rates.
 const RESULTS: &str = "sensitivity.json";
 
@@ -40,7 +43,7 @@ struct Outcome {
     delays: Delays,
     instances: Vec<Instance>,
     /// Each flow's rate, by instance.
-    rates: Vec<Vec<Rate>>,
+    rates: Vec<Rates>,
 }
 
 impl Outcome {
@@ -123,7 +126,7 @@ fn outcome(
     text: &str,
     delays: Delays,
     most: usize,
-    run: &dyn Fn(&[Instance]) -> Result<Vec<Vec<Rate>>>,
+    run: &dyn Fn(&[Instance]) -> Result<Vec<Rates>>,
 ) -> Result<Outcome> {
     let (instances, rates) = match &delays {
         Delays::List(instances) => (instances.clone(), run(instances)?),

@@ -36,6 +36,7 @@ pub mod place;
 pub mod record;
 pub mod replay;
 pub(crate) mod sys;
+mod work;
 
 pub use calibrate::{Ability, calibrate};
 pub use ends::Ends;

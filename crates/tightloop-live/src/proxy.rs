@@ -9,13 +9,6 @@
 //! The kernel remembers minima for five minutes where nobody says otherwise,
 //! so [`remember`] has to say so: what the rule holds to be the window must be
 //! the kernel's, too.
-//!
-//! A minimum is of the window's fastest packet. Where acks come sooner and a
-//! queue stands, no packet need be faster than that one was, and the kernel goes
-//! on telling the old minimum: to the rule it would look as if the path had
-//! become longer by just what was taken away. Minima are told to the microsecond,
-//! so one that has not changed since a decrease is taken for old until the window
-//! has passed, and is not told to the rule; the published rule is told all.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -24,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use tightloop::proxy::{Proxy, Rule, Settings};
+use tightloop::proxy::{Proxy, Settings};
 use tightloop::settings::SettingError;
 use tightloop::units::{Span, Time};
 
@@ -124,16 +117,8 @@ impl Equaliser {
 struct Watch {
     settings: Settings,
     delays: Delays,
-    proxies: BTreeMap<Connection, Watched>,
+    proxies: BTreeMap<Connection, Proxy>,
     changes: Vec<Change>,
-}
-
-/// A flow with its proxy.
-struct Watched {
-    proxy: Proxy,
-    /// The minimum that led to the last decrease, and until when it may still be
-    /// told.
-    old: Option<(Span, Time)>,
 }
 
 impl Watch {
@@ -171,27 +156,16 @@ impl Watch {
 
     fn tick(&mut self, now: Time, connection: Connection, min_rtt: Option<Span>) -> Option<Change> {
         // A flow that is not known yet has just begun.
-        let watched = match self.proxies.entry(connection) {
+        let proxy = match self.proxies.entry(connection) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(Watched {
-                proxy: Proxy::new(&self.settings, now).ok()?,
-                old: None,
-            }),
+            Entry::Vacant(free) => free.insert(Proxy::new(&self.settings, now).ok()?),
         };
-        watched.proxy.next_tick()?;
-        let is_old = |it: &Span| {
-            let old = watched.old.filter(|(_, until)| now < *until);
-            old.is_some_and(|(old, _)| old == *it)
-        };
-        let report = min_rtt.filter(|it| !is_old(it));
-        let before = watched.proxy.added();
-        let added = watched.proxy.tick(now, report);
+        proxy.next_tick()?;
+        let before = proxy.added();
+        let added = proxy.tick(now, min_rtt);
         if added == before {
             return None;
         }
-        let believed = self.settings.rule == Rule::Patient && added < before;
-        let until = now + self.settings.window;
-        watched.old = min_rtt.filter(|_| believed).map(|old| (old, until));
         self.delays.set(connection, Way::Down, added);
         Some(Change {
             at: now,
@@ -205,6 +179,8 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+
+    use tightloop::proxy::Rule;
 
     use super::*;
 
@@ -238,21 +214,13 @@ mod tests {
 
     #[test]
     fn a_minimum_that_a_standing_queue_keeps_is_not_believed() {
-        // The path takes 50 ms; for eight seconds a queue hides that less is added.
-        let mut told = [150; 9].to_vec();
+        // The path takes 40 ms; for eight seconds a queue hides that less is added.
+        let mut told = [140; 9].to_vec();
         told.extend([100; 3]);
-        assert_eq!(added(Rule::Patient, &told), [50; 12]);
+        assert_eq!(added(Rule::Patient, &told), [60; 12]);
         let published = added(Rule::Literal, &told);
-        assert_eq!(published[..5], [50; 5]);
-        assert!(published[6] < 40, "{published:?}");
-    }
-
-    #[test]
-    fn a_minimum_that_outlives_the_window_is_believed() {
-        let told = [150; 20];
-        let added = added(Rule::Patient, &told);
-        assert_eq!(added[..11], [50; 11]);
-        // The path has become longer, after all.
-        assert!((0..50).contains(&added[19]), "{added:?}");
+        assert_eq!(published[..5], [60; 5]);
+        // Its five estimates are all of a path that seems 40 ms longer.
+        assert_eq!(published[5..9], [20; 4]);
     }
 }

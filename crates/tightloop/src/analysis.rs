@@ -47,7 +47,7 @@ mod summary;
 pub mod unavoidable;
 
 pub use band::{Band, BandError, Unit, Value};
-pub use fairness::jain;
+pub use fairness::{converged, jain};
 pub use key::{Key, UnknownMetric, nearest};
 pub use metrics::{METRICS, Metric, STATISTICS};
 pub use report::{

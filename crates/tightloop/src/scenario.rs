@@ -12,18 +12,17 @@ use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cc::{self, Controller, Start};
-use crate::event::{Ecn, FlowId, LinkId, Log, PathId};
+use crate::event::{Ecn, FlowId, LinkId, Log};
 use crate::link;
 use crate::link::trace::Trace;
 use crate::paths::{PathSet, SCHEDULERS};
-use crate::proxy::{self, Proxy};
+use crate::proxy;
 use crate::rng::Stream;
 use crate::session::receiver::{self, Clock, Receiver};
 use crate::session::sender::{self, Application, Sender, Video};
 use crate::session::{Endpoint, feedback, wire};
 use crate::settings::{Params, SettingError};
 use crate::sim::late::Late;
-use crate::sim::proxied::Proxied;
 use crate::sim::{HostId, World};
 use crate::traffic::{Traffic, TrafficSettings};
 use crate::units::{Bytes, Rate, Span, Time, index};
@@ -32,6 +31,7 @@ use crate::video::source::{Source, SourceSettings};
 use crate::video::{self, ENCODERS, Framing, RATE_CONTROLS, VideoStart};
 
 mod instance;
+mod proxies;
 
 /// Receivers' clocks are off by up to this much. Ours: an hour, as between
 /// machines that never met.
@@ -808,56 +808,6 @@ impl FlowBuilder<'_> {
             }
         };
         Ok(Box::new(Receiver::new(settings, reporters, playout)))
-    }
-
-    /// A proxy for each path, where there are any.
-    fn proxies(
-        &self,
-        links: &[String],
-        sender: HostId,
-        world: &mut World,
-    ) -> Result<(), ScenarioError> {
-        let Some(settings) = &self.flow.proxy else {
-            return Ok(());
-        };
-        let proxy =
-            Proxy::new(settings, self.flow.start).map_err(ScenarioError::at(self.key("proxy")))?;
-        let mut taken = Vec::new();
-        for (id, path) in (0..).zip(&self.flow.path) {
-            let ids = self.link_ids(links, &path.back)?;
-            let Some(&link) = ids.last() else {
-                continue;
-            };
-            let name = path.back.last();
-            let (shared, both) = (
-                taken.contains(&link),
-                name.is_some_and(|it| path.links.contains(it)),
-            );
-            if shared || both {
-                let message = format!(
-                    "acknowledgements come in by link `{}`, which carries other packets of this \
-                     flow too; end `back` with a link of its own",
-                    name.map_or("", String::as_str)
-                );
-                return self.fail("proxy", message);
-            }
-            taken.push(link);
-            let of_link = name.and_then(|name| self.scenario.link.get(name));
-            let mut of_link = of_link.into_iter().flat_map(|link| &link.flow_delays);
-            let extra = match of_link.find(|(flow, _)| *flow == self.id.0) {
-                Some((_, extra)) if path.back_delay == Span::ZERO => *extra,
-                _ => path.back_delay,
-            };
-            world.add_proxy(Proxied {
-                flow: self.id,
-                sender,
-                path: PathId(id),
-                link,
-                extra,
-                proxy: proxy.clone(),
-            });
-        }
-        Ok(())
     }
 
     /// Where nothing takes time, a flow would go round for ever at one instant.

@@ -276,7 +276,7 @@ impl World {
             } else if component < self.links.len() + self.hosts.len() {
                 self.wake(component - self.links.len(), log);
             } else {
-                self.tick(component - self.links.len() - self.hosts.len(), log);
+                self.tick_proxy(component - self.links.len() - self.hosts.len(), log);
             }
         }
         self.now = self.now.max(until);
@@ -298,23 +298,6 @@ impl World {
         for host in 0..self.hosts.len() {
             self.drain(host, log);
         }
-    }
-
-    /// A proxy's turn.
-    fn tick(&mut self, proxy: usize, log: &mut Log<'_>) {
-        let proxied = &mut self.proxies[proxy];
-        let sender = &*self.hosts[proxied.sender.0].endpoint;
-        proxied.tick(self.now, sender);
-        self.delay_acks(proxy, log);
-    }
-
-    fn delay_acks(&mut self, proxy: usize, log: &mut Log<'_>) {
-        let proxied = &self.proxies[proxy];
-        proxied.apply(self.now, &mut self.links, log);
-        let component = self.links.len() + self.hosts.len() + proxy;
-        self.engine.set(component, proxied.proxy.next_tick());
-        let link = proxied.link;
-        self.touch_link(link);
     }
 
     /// While somebody listens, every change of a link is an event, so that the

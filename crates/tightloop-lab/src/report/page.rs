@@ -14,7 +14,7 @@ mod summary;
 use serde::{Serialize, Serializer};
 use tightloop::analysis::SpikeReport;
 
-pub(crate) use markup::{escape, styles};
+pub(crate) use markup::{CSS, escape, styles};
 pub(crate) use summary::Summary;
 
 /// All that a report shows.

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use tightloop::units::Rate;
+
+use super::Rates;
 
 /// A place in a grid: for each side, which of its values.
 pub(crate) type Place = Vec<usize>;
 
 /// What is known: each flow's rate, by place.
-pub(crate) type Known = BTreeMap<Place, Vec<Rate>>;
+pub(crate) type Known = BTreeMap<Place, Rates>;
 
 /// Runs a grid with sides of these lengths: all of it where that is no more than
 /// `most` places, otherwise about so many. `run` is handed places that have not
@@ -18,7 +19,7 @@ pub(crate) type Known = BTreeMap<Place, Vec<Rate>>;
 pub(crate) fn search(
     sides: &[usize],
     most: usize,
-    run: &mut dyn FnMut(&[Place]) -> Result<Vec<Vec<Rate>>>,
+    run: &mut dyn FnMut(&[Place]) -> Result<Vec<Rates>>,
 ) -> Result<Known> {
     let mut known = Known::new();
     let mut stride = stride(sides, most);
@@ -112,6 +113,8 @@ fn around(sides: &[usize], known: &Known, stride: usize) -> Vec<Place> {
 
 #[cfg(test)]
 mod tests {
+    use tightloop::units::Rate;
+
     use super::*;
 
     /// Runs a grid over a made-up surface; returns how many places were run and

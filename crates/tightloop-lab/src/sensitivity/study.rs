@@ -12,9 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use tightloop::link::trace::Trace;
 use tightloop::scenario::{Scenario, ScenarioError, Supplies};
-use tightloop::units::{Rate, Span};
+use tightloop::units::Span;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Rates;
 use super::delays::Instance;
 use crate::file::File;
 use crate::run::resolve;
@@ -27,7 +28,7 @@ const INSTANCES: &str = "instances";
 #[derive(Debug, Serialize, Deserialize)]
 struct Finished {
     rtts: Vec<Span>,
-    rates: Vec<Rate>,
+    rates: Rates,
 }
 
 /// A scenario to be run many times.
@@ -75,10 +76,10 @@ impl Study {
     }
 
     /// Each flow's rate in each instance.
-    pub(crate) fn run(&self, file: &File, instances: &[Instance]) -> Result<Vec<Vec<Rate>>> {
+    pub(crate) fn run(&self, file: &File, instances: &[Instance]) -> Result<Vec<Rates>> {
         self.bar.inc_length(instances.len() as u64);
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let done: Vec<Mutex<Option<Result<Vec<Rate>, Failure>>>> =
+        let done: Vec<Mutex<Option<Result<Rates, Failure>>>> =
             instances.iter().map(|_| Mutex::default()).collect();
         thread::scope(|scope| {
             for _ in 0..self.jobs.min(instances.len()) {
@@ -123,7 +124,7 @@ impl Study {
         self.bar.finish_and_clear();
     }
 
-    fn one(&self, place: usize, rtts: &Instance) -> Result<Vec<Rate>, Failure> {
+    fn one(&self, place: usize, rtts: &Instance) -> Result<Rates, Failure> {
         let path = self.path(rtts);
         if !self.again
             && let Some(finished) = read(&path)

@@ -133,15 +133,10 @@ pub(super) fn table(rows: &[Row]) -> String {
     table.texts("", "peer", rows.iter().map(|row| row.peer.clone()));
     table.texts("", "link", rows.iter().map(|row| row.link.clone()));
     type Of = fn(&Point) -> Option<f64>;
-    let share: fn(f64, f64) -> Option<f64> = |a, b| apart(a, b).map(|it| it * 100.0);
-    let less: fn(f64, f64) -> Option<f64> = |a, b| Some(a - b);
-    let groups: [(
-        &'static str,
-        usize,
-        Of,
-        &'static str,
-        fn(f64, f64) -> Option<f64>,
-    ); 5] = [
+    type Apart = fn(f64, f64) -> Option<f64>;
+    let share: Apart = |a, b| apart(a, b).map(|it| it * 100.0);
+    let less: Apart = |a, b| Some(a - b);
+    let groups: [(&'static str, usize, Of, &'static str, Apart); 5] = [
         (
             "throughput, Mbit/s",
             2,

@@ -7,6 +7,7 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod errors;
+mod papers;
 mod scratch;
 mod sensitivity;
 mod shipped;

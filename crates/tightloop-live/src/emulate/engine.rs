@@ -13,12 +13,12 @@ use tightloop::units::{Bytes, Span, Time, earlier};
 
 use super::ends::Ends;
 use super::flows::Flows;
-use super::lateness::Lateness;
 use super::pace::{Pace, Wait};
 use super::packet::{Datagram, Way};
 use super::pipe::Pipe;
 use super::record::{Failure, Output, Recorder};
 use super::sys::thread as this_thread;
+pub use super::work::{Drive, Passage, Tally, Work};
 use crate::clock::Clock;
 
 /// Packets taken from a device before anything else is looked at. Ours: 16
@@ -28,78 +28,6 @@ const BATCH: usize = 16;
 const LOOK: u32 = 512;
 /// Rooms kept for packets to come.
 const ROOMS: usize = 1024;
-
-/// What has happened on one way so far, for whoever looks from outside.
-#[derive(Debug, Default)]
-pub struct Tally {
-    /// Packets that came.
-    pub arrived: AtomicU64,
-    /// Packets that went on.
-    pub delivered: AtomicU64,
-    /// IP bytes that went on.
-    pub bytes: AtomicU64,
-    /// Packets that a queue or chance dropped.
-    pub dropped: AtomicU64,
-    /// Bytes that wait.
-    pub waiting: AtomicU64,
-}
-
-/// How an engine drives its links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drive {
-    /// The last part of each wait is spun.
-    pub margin: Span,
-    /// Ask for real-time priority.
-    pub urgent: bool,
-}
-
-impl Default for Drive {
-    /// Ours: to leave a halted processor takes 50 to 100 µs.
-    fn default() -> Self {
-        Self {
-            margin: Span::from_micros(150),
-            urgent: true,
-        }
-    }
-}
-
-/// What an engine has done on one way.
-#[derive(Clone, Debug, Default)]
-pub struct Passage {
-    /// Packets that came.
-    pub arrived: u64,
-    /// Packets that went on.
-    pub delivered: u64,
-    /// IP bytes that went on.
-    pub bytes: Bytes,
-    /// Packets that a queue or chance dropped.
-    pub dropped: u64,
-    /// Of these, by chance.
-    pub lost: u64,
-    /// Packets that a queue marked.
-    pub marked: u64,
-    /// Packets that the kernel would not take on the other side.
-    pub refused: u64,
-    /// How much later packets went on than they should.
-    pub lateness: Lateness,
-}
-
-/// What an engine has done.
-#[derive(Debug)]
-pub struct Work {
-    /// Up and down.
-    pub ways: [Passage; 2],
-    /// How long it ran.
-    pub lasted: Span,
-    /// Real-time priority was not to be had, and why.
-    pub not_urgent: Option<io::Error>,
-    /// Why it stopped by itself.
-    pub failed: Option<io::Error>,
-    /// Outputs that are not complete.
-    pub failures: Vec<Failure>,
-    /// Events that outputs do not have, as writing was too slow.
-    pub missing: u64,
-}
 
 /// A running engine.
 #[derive(Debug)]

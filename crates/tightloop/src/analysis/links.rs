@@ -44,6 +44,8 @@ pub(super) struct Crossing {
     pub(super) direction: Direction,
     pub(super) waited: Samples,
     pub(super) sojourn: Samples,
+    /// What left in the window.
+    pub(super) left: Bytes,
     /// When those that are at the link now joined its queue.
     joined: Numbered<Time>,
 }
@@ -62,6 +64,7 @@ impl Crossing {
             direction: packet.direction,
             waited: Samples::default(),
             sojourn: Samples::default(),
+            left: Bytes::ZERO,
             joined: Numbered::default(),
         }
     }
@@ -165,6 +168,7 @@ impl Link {
         self.watch.left(at, size, waited);
         if self.window.contains(at) {
             self.left += size;
+            crossing.left += size;
             crossing.waited.push(waited);
             crossing.sojourn.push(sojourn);
         }

@@ -5,9 +5,11 @@ use super::frames::{Frames, Worth};
 use super::links::Crossing;
 use super::ring::Journeys;
 use super::slots::Slots;
-use super::{ByCause, ByKind, CrossingReport, FlowReport, PathReport, Samples, Spread, Window};
+use super::{
+    ByCause, ByKind, CrossingReport, FlowReport, LinkReport, PathReport, Samples, Spread, Window,
+};
 use crate::event::{Cause, Direction, Kind, LinkId, PacketId};
-use crate::units::{Bytes, Span, Time, float, index};
+use crate::units::{Bytes, Rate, Span, Time, float, index};
 
 /// A packet that has left the sender.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +62,11 @@ pub(super) struct Flow {
 /// A share of a total; nothing where the total is.
 fn share(part: u64, total: u64) -> Option<f64> {
     (total > 0).then(|| float(part) / float(total))
+}
+
+/// A rate as a part of another; nothing where that is zero.
+fn part(rate: Rate, of: Rate) -> Option<f64> {
+    (of > Rate::ZERO).then(|| rate.ratio(of))
 }
 
 impl Flow {
@@ -266,8 +273,8 @@ impl Flow {
         (bytes, self.arrivals)
     }
 
-    /// What it was like.
-    pub(super) fn report(&self, name: String) -> FlowReport {
+    /// What it was like, beside what links were like.
+    pub(super) fn report(&self, name: String, links: &[LinkReport]) -> FlowReport {
         let rate = |bytes: Bytes| bytes.per(self.window.length()).unwrap_or_default();
         let (mut owd, mut rtt, mut above) =
             (Samples::default(), Samples::default(), Samples::default());
@@ -289,6 +296,7 @@ impl Flow {
             late: rate(self.late),
             sending: rate(total),
             sending_by: self.sent.map(rate),
+            converged: None,
             feedback: rate(self.feedback),
             filler: (total > Bytes::ZERO).then(|| self.sent.filler.ratio(total)),
             sent,
@@ -312,23 +320,24 @@ impl Flow {
                 .iter()
                 .map(|path| path.report(&self.window))
                 .collect(),
-            crossings: self.crossing_reports(),
+            crossings: self.crossing_reports(links),
         }
     }
 
     /// Its data packets at each link, all paths together.
-    fn crossing_reports(&self) -> Vec<CrossingReport> {
+    fn crossing_reports(&self, links: &[LinkReport]) -> Vec<CrossingReport> {
         let onward = |it: &&Crossing| it.direction == Direction::Data;
-        let mut links: Vec<LinkId> = self
+        let mut crossed: Vec<LinkId> = self
             .crossings
             .iter()
             .filter(onward)
             .map(|it| it.link)
             .collect();
-        links.sort_unstable();
-        links.dedup();
-        let report = links.into_iter().map(|link| {
+        crossed.sort_unstable();
+        crossed.dedup();
+        let report = crossed.into_iter().map(|link| {
             let (mut waited, mut sojourn) = (Samples::default(), Samples::default());
+            let mut left = Bytes::ZERO;
             for it in self
                 .crossings
                 .iter()
@@ -337,9 +346,19 @@ impl Flow {
             {
                 waited.append(&it.waited, Span::ZERO);
                 sojourn.append(&it.sojourn, Span::ZERO);
+                left += it.left;
             }
+            let place = index(link.0.into());
+            let carried = left.per(self.window.length()).unwrap_or_default();
+            let whole = links.get(place);
             CrossingReport {
-                link: index(link.0.into()),
+                link: place,
+                carried,
+                share: whole.and_then(|whole| part(carried, whole.carried)),
+                of_free: whole.and_then(|whole| {
+                    let others = whole.carried.saturating_sub(carried);
+                    part(carried, whole.capacity?.saturating_sub(others))
+                }),
                 waited: waited.spread(),
                 sojourn: sojourn.spread(),
             }

@@ -135,6 +135,8 @@ pub struct FlowReport {
     pub sending: Rate,
     /// `flow.{flow}.sending.video` and so on
     pub sending_by: ByKind<Rate>,
+    /// `flow.{flow}.converged`
+    pub converged: Option<Span>,
     /// `flow.{flow}.feedback`
     pub feedback: Rate,
     /// `flow.{flow}.filler`
@@ -199,6 +201,12 @@ pub struct PathReport {
 pub struct CrossingReport {
     /// The link's number.
     pub link: usize,
+    /// `flow.{flow}.link.{link}.carried`
+    pub carried: Rate,
+    /// `flow.{flow}.link.{link}.share`
+    pub share: Option<f64>,
+    /// `flow.{flow}.link.{link}.of_free`
+    pub of_free: Option<f64>,
     /// `flow.{flow}.link.{link}.waited`
     pub waited: Option<Spread<Span>>,
     /// `flow.{flow}.link.{link}.sojourn`

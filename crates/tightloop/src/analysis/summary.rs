@@ -2,7 +2,10 @@
 
 use super::links::Link;
 use super::packets::{Flow, loss_of};
-use super::{AllReport, LATEST, Names, Report, Samples, Window, entry, fairness, jain};
+use super::{
+    AllReport, FlowReport, LATEST, LinkReport, Names, Report, Samples, Window, entry, fairness,
+    jain,
+};
 use crate::event::{Direction, Event, FlowId, LinkId, PacketId, Sink};
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -199,9 +202,6 @@ impl Summary {
     #[must_use]
     pub fn report(&self) -> Report {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let flows = self.flows.iter().enumerate();
-        let flows =
-            flows.map(|(flow, it)| it.report(self.names.flow(FlowId(number(flow))).into_owned()));
         let links = self.links.iter().enumerate();
         let links = links.map(|(place, link)| {
             let id = LinkId(number(place));
@@ -213,7 +213,17 @@ impl Summary {
                 fastest.min(),
             )
         });
-        let (flows, links): (Vec<_>, Vec<_>) = (flows.collect(), links.collect());
+        let links: Vec<LinkReport> = links.collect();
+        let shares: Vec<_> = self.flows.iter().map(|flow| &flow.share).collect();
+        let jain = fairness::over_time(&shares, &self.window);
+        let flows = self.flows.iter().enumerate().map(|(place, flow)| {
+            let name = self.names.flow(FlowId(number(place))).into_owned();
+            FlowReport {
+                converged: flow.share.converged(&jain, &self.window),
+                ..flow.report(name, &links)
+            }
+        });
+        let flows: Vec<FlowReport> = flows.collect();
         let mut names = self.names.clone();
         names.flows.resize(flows.len(), String::new());
         names.links.resize(links.len(), String::new());

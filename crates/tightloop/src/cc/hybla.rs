@@ -40,7 +40,7 @@ pub const HYBLA: Algorithm = Algorithm {
     reporter: None,
 };
 
-/// What a loss leaves of what is in flight. [Hybla]: as Reno.
+/// What a loss leaves of what is in flight: as Reno. [RFC5681] §3.1 (4).
 const BETA: f64 = 0.5;
 /// The largest ρ in slow start. Ours: 2¹⁶ packets for one are more than any path
 /// holds.

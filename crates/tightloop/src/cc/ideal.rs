@@ -42,7 +42,7 @@ pub struct Params {
     pub capacity: Vec<(Time, Rate)>,
     /// How long the news of a change takes. Ours: none.
     pub signal: Span,
-    /// The share of the capacity to use. [SpikeBound]: all of it.
+    /// The share of the capacity to use. Ours: all of it, as the sender of [SpikeBound].
     pub share: f64,
 }
 

@@ -46,7 +46,7 @@ const GAIN: f64 = 1.0 / 8.0;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The shortest time to take a sample over. [Westwood]: 50 ms.
+    /// The shortest time to take a sample over. Ours: 50 ms, as Linux does.
     pub least_interval: Span,
     /// The first window, in packets. [RFC9002] §7.2.
     pub initial_window: u32,

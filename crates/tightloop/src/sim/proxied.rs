@@ -1,6 +1,6 @@
 //! A flow whose acknowledgements a λ-proxy delays.
 
-use super::{Datagram, HostId};
+use super::{Datagram, HostId, World};
 use crate::event::{Event, FlowId, LinkId, Log, PathId};
 use crate::link::Link;
 use crate::proxy::Proxy;
@@ -30,12 +30,12 @@ pub struct Proxied {
 
 impl Proxied {
     /// The proxy's turn: asks the sender, and tells the link.
-    pub(super) fn tick(&mut self, now: Time, sender: &dyn Endpoint) {
+    fn tick(&mut self, now: Time, sender: &dyn Endpoint) {
         self.proxy.tick(now, sender.min_rtt(self.path));
     }
 
     /// Delays acknowledgements as the proxy has it, and says by how much.
-    pub(super) fn apply(&self, now: Time, links: &mut [Link<Datagram>], log: &mut Log<'_>) {
+    fn apply(&self, now: Time, links: &mut [Link<Datagram>], log: &mut Log<'_>) {
         let added = self.proxy.added();
         if let Some(link) = links.get_mut(index(u64::from(self.link.0))) {
             link.set_flow_delay(now, self.flow, self.extra + added, log);
@@ -46,5 +46,24 @@ impl Proxied {
             name: ADDED,
             value: added.secs_f64(),
         });
+    }
+}
+
+impl World {
+    /// A proxy's turn.
+    pub(super) fn tick_proxy(&mut self, proxy: usize, log: &mut Log<'_>) {
+        let proxied = &mut self.proxies[proxy];
+        let sender = &*self.hosts[proxied.sender.0].endpoint;
+        proxied.tick(self.now, sender);
+        self.delay_acks(proxy, log);
+    }
+
+    pub(super) fn delay_acks(&mut self, proxy: usize, log: &mut Log<'_>) {
+        let proxied = &self.proxies[proxy];
+        proxied.apply(self.now, &mut self.links, log);
+        let component = self.links.len() + self.hosts.len() + proxy;
+        self.engine.set(component, proxied.proxy.next_tick());
+        let link = proxied.link;
+        self.touch_link(link);
     }
 }

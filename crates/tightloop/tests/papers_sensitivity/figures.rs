@@ -70,7 +70,7 @@ fn table_1() {
         vec![37, 12],
         vec![37, 37],
     ];
-    let starts = [[0, 0], [0, 1], [0, 3], [0, 8], [1, 0], [3, 0], [8, 0]];
+    let starts = [[0, 1], [0, 3], [0, 8], [1, 0], [3, 0], [8, 0]];
     for cc in ["bbr3", "bbr"] {
         let runs: Vec<_> = starts
             .iter()

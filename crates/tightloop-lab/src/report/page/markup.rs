@@ -9,7 +9,8 @@ use super::{Link, Page, Run, spikes, summary};
 use crate::report::palette;
 
 const TEMPLATE: &str = include_str!("page.html");
-const CSS: &str = include_str!("page.css");
+/// The style of every page.
+pub(crate) const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(
     include_str!("axis.js"),
     include_str!("marks.js"),

@@ -67,11 +67,18 @@ impl Estimator {
         if goal == Rate::ZERO {
             return worst;
         }
-        let reward = self.reward * (goal.ratio(bandwidth) - 1.0);
-        let penalty = bandwidth.ratio(goal) - 1.0;
-        let next = bandwidth.bps_f64() + self.step.bps_f64() * (reward - penalty);
+        let steps = steps(bandwidth, goal, self.reward);
+        let next = bandwidth.bps_f64() + self.step.bps_f64() * steps;
         Rate::from_bps_f64(next).max(worst)
     }
+}
+
+/// How far the estimate moves, in δ: r·(S_T/B − 1) − (B/S_T − 1), S_T being the
+/// goal. [SQP] Eq. 4.
+pub(super) fn steps(bandwidth: Rate, goal: Rate, reward: f64) -> f64 {
+    let rewarded = reward * (goal.ratio(bandwidth) - 1.0);
+    let penalty = bandwidth.ratio(goal) - 1.0;
+    rewarded - penalty
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //!
 //! Equations 1, 2 and 4 are the algorithm itself and live in
 //! `sampler` and `estimator`; these are their consequences on
-//! a link of constant rate, with cross traffic that does not respond. The
+//! a link of constant rate, with cross traffic that does not respond or, as in
+//! Fig. 6, is another such flow. The
 //! equation numbers are those of [SQP]; the forms without a number are derived
 //! from them.
 
+use super::estimator;
 use crate::units::{Rate, Span};
 
 /// What matters of the settings: the pacing multiplier `m` and the target
@@ -42,6 +44,22 @@ impl Multipliers {
         } else {
             paced
         }
+    }
+
+    /// How far Eq. 4 moves the estimate for one frame beside cross traffic, in
+    /// steps of δ, with reward `r`.
+    #[must_use]
+    pub fn steps(self, bandwidth: Rate, cross: Rate, link: Rate, reward: f64) -> f64 {
+        let goal = self.sample(bandwidth, cross, link) * self.target;
+        estimator::steps(bandwidth, goal, reward)
+    }
+
+    /// How far the estimate would jump, in bit/s, if it were set to the target
+    /// share of the sample at once: T·S − B.
+    #[must_use]
+    pub fn jump(self, bandwidth: Rate, cross: Rate, link: Rate) -> f64 {
+        let goal = self.sample(bandwidth, cross, link) * self.target;
+        goal.bps_f64() - bandwidth.bps_f64()
     }
 
     /// Where the estimate comes to rest: T·C − R/m. Eq. 8.
@@ -127,6 +145,24 @@ mod tests {
             PAPER.sample(Rate::from_mbps(7), cross, LINK),
             Rate::from_mbps(14)
         );
+    }
+
+    #[test]
+    fn while_no_queue_stands_both_flows_move_alike_and_jumps_keep_their_ratio() {
+        let (few, many) = (Rate::from_mbps(2), Rate::from_mbps(5));
+        // Eq. 4: 0.25·(1.8 − 1) − (1/1.8 − 1) = 0.6444, whatever the share.
+        for (own, other) in [(few, many), (many, few)] {
+            near(PAPER.steps(own, other, LINK, 0.25), 0.644_444, 1e-6);
+            // Without it, T·m·B − B = 0.8·B, away from the origin.
+            near(PAPER.jump(own, other, LINK), 0.8 * own.bps_f64(), 1.0);
+        }
+        // Both full, 14 beside 10: 14 takes 0.9·28·20/38 = 13.26, 10 takes 0.9·20·20/34.
+        let (large, small) = (Rate::from_mbps(14), Rate::from_mbps(10));
+        near(PAPER.jump(large, small, LINK) / 1e6, -0.737, 0.001);
+        near(PAPER.jump(small, large, LINK) / 1e6, 0.588, 0.001);
+        // At rest nothing moves.
+        let rest = PAPER.rest(Rate::from_mbps(4), LINK);
+        near(PAPER.steps(rest, Rate::from_mbps(4), LINK, 0.25), 0.0, 1e-6);
     }
 
     #[test]
