@@ -48,9 +48,7 @@ impl Clock {
     #[must_use]
     pub fn at_system(&self, moment: SystemTime) -> Time {
         let (system, now) = (SystemTime::now(), Instant::now());
-        let age = system.duration_since(moment).unwrap_or_default();
-        let age = if age > OLDEST { Duration::ZERO } else { age };
-        self.at(now.checked_sub(age).unwrap_or(now))
+        self.at(now.checked_sub(age(moment, system)).unwrap_or(now))
     }
 
     /// The instant at which this clock reads `time`, or `None` beyond what the
@@ -60,6 +58,13 @@ impl Clock {
         self.start
             .checked_add(Duration::from_nanos(time.as_nanos()))
     }
+}
+
+/// How old a moment of the system's clock is; nothing where that is not to be
+/// believed.
+fn age(moment: SystemTime, now: SystemTime) -> Duration {
+    let age = now.duration_since(moment).unwrap_or_default();
+    if age > OLDEST { Duration::ZERO } else { age }
 }
 
 /// How long to sleep for a span; none for a span that is not positive.
@@ -82,14 +87,16 @@ mod tests {
 
     #[test]
     fn a_moment_of_the_system_is_as_old_on_this_clock() {
-        let clock = Clock::since(Instant::now() - Duration::from_secs(5));
-        let age = |moment| (clock.now() - clock.at_system(moment)).millis_f64();
         let now = SystemTime::now();
-        let old = age(now - Duration::from_millis(700));
-        assert!((699.0..900.0).contains(&old), "{old}");
+        let old = Duration::from_millis(700);
+        assert_eq!(age(now - old, now), old);
         for unbelievable in [now - Duration::from_secs(3600), now + OLDEST] {
-            assert!((0.0..100.0).contains(&age(unbelievable)));
+            assert_eq!(age(unbelievable, now), Duration::ZERO);
         }
+        let clock = Clock::since(Instant::now() - Duration::from_secs(5));
+        let (before, read) = (clock.now(), clock.at_system(now - old));
+        assert!(read + Span::from_millis(700) <= clock.now(), "{read}");
+        assert!(read < before, "{read}");
     }
 
     #[test]

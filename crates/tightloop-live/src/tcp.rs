@@ -3,7 +3,7 @@
 //!
 //! A [`Bulk`] flow runs beside anything else over an emulated link, as cross
 //! traffic or to be held against the same controller in a simulation.
-//! [`sockets`] finds the flows of other programs.
+//! [`sockets()`] finds the flows of other programs.
 //!
 //! **What a link sees.** The kernel hands TCP to a device in segments of up to
 //! 64 KiB. The emulator's devices take none of these offloads, so the kernel
