@@ -140,6 +140,9 @@ impl Widget for &Lane {
 impl Lane {
     /// Bars of the past, the newest on the right, and marks where the limit was.
     fn chart(&self, area: Rect, buffer: &mut Buffer) {
+        if area.is_empty() {
+            return;
+        }
         let columns = self.past.len().min(COLUMNS);
         let room = usize::from(area.width.saturating_sub(SCALE)).min(COLUMNS);
         let shown = self.past.iter().skip(columns.saturating_sub(room));
@@ -174,9 +177,10 @@ impl Lane {
         let beside = area.x + room as u16 + 1;
         let width = usize::from(area.right().saturating_sub(beside));
         let style = Style::new().dim();
-        for (row, text) in [(0, rate(top)), (area.height.saturating_sub(1), "0".into())] {
-            buffer.set_stringn(beside, area.y + row, text, width, style);
+        if area.height > 1 {
+            buffer.set_stringn(beside, area.bottom() - 1, "0", width, style);
         }
+        buffer.set_stringn(beside, area.y, rate(top), width, style);
     }
 }
 
