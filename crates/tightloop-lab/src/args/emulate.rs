@@ -18,7 +18,8 @@ use tightloop::units::Span;
 ///
 /// On a terminal a meter shows what crosses the link: in the terminal's title while a shell has the terminal, in a line
 /// while a command writes there, and in full, with the last minute, where the command's output goes elsewhere: --output,
-/// --quiet, or the standard output redirected. What the command then says on its standard error appears above the meter.
+/// --quiet, or the standard output redirected to a file. In the last case, what the command says on its standard error
+/// appears above the meter.
 ///
 /// The exit status is the command's. If that is 0, it is 1 where --strict finds that the machine was not up to it, and 2
 /// where a log could not be written.

@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, PipeWriter, stderr, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -39,8 +41,7 @@ impl Aside {
             let file = file.with_context(|| format!("cannot write {}", path.display()))?;
             return Ok((Self::File(file), None));
         }
-        let apart = stderr().is_terminal() && !stdout().is_terminal();
-        if apart && !args.no_meter && !args.command.is_empty() {
+        if apart() && !args.no_meter && !args.command.is_empty() {
             let (reader, writer) = io::pipe()?;
             return Ok((Self::Above(writer), Some(reader)));
         }
@@ -72,6 +73,15 @@ impl Aside {
         }
         Ok(())
     }
+}
+
+/// Whether the standard error has the terminal for itself: the standard output
+/// goes to a file or a device. At a pipe's other end something may print here.
+fn apart() -> bool {
+    let file = stdout().as_fd().try_clone_to_owned().map(File::from);
+    let kind = file.and_then(|file| Ok(file.metadata()?.file_type()));
+    let quiet = kind.is_ok_and(|kind| kind.is_file() || kind.is_char_device());
+    quiet && stderr().is_terminal() && !stdout().is_terminal()
 }
 
 /// Tells what comes out of a pipe, line by line.
