@@ -14,13 +14,18 @@ use tightloop_live::emulate::{Drive, Ends, Engine, Way, calibrate, mahimahi, pca
 use crate::args::EmulateArgs;
 use crate::run::quoted;
 
+mod aside;
+mod capacity;
 mod events;
 pub(crate) mod links;
+pub(crate) mod meter;
 pub(crate) mod screen;
 
+use aside::{Aside, Said};
+use capacity::Capacity;
 use events::Results;
 use links::Plan;
-use screen::Meter;
+use meter::Meter;
 
 /// The machine was not up to it, and that was not to be.
 const OVERTAXED: u8 = 1;
@@ -30,7 +35,7 @@ const UNWRITTEN: u8 = 2;
 /// Runs a command behind a link; gives the exit status.
 pub(crate) fn main(args: &EmulateArgs) -> Result<u8> {
     let plan = Plan::of(args)?;
-    let command = command(args);
+    let mut command = command(args);
     let links = plan.build()?;
     // First, as an ordinary user's namespaces are for a process of one thread.
     let ends = Arc::new(Ends::open()?);
@@ -69,19 +74,33 @@ pub(crate) fn main(args: &EmulateArgs) -> Result<u8> {
         }
         None => None,
     };
-    let drops = ends.kernel_drops();
-    let engine = Engine::start(&ends, links, outputs, drive, |failure| {
-        say(&format!("warning: {}", unwritten(failure)));
-    })?;
-    let shell = args.command.is_empty();
-    let mut meter = Meter::new(engine.tallies(), engine.clock(), shell, !args.no_meter);
-    let far = args.far.as_ref().map(|line| {
+    let mut far = args.far.as_ref().map(|line| {
         let mut far = Command::new("/bin/sh");
         far.args(["-c", line]);
         far
     });
+    let (aside, said) = Aside::of(args)?;
+    for command in std::iter::once(&mut command).chain(&mut far) {
+        aside.lead(command)?;
+    }
+    let place = aside.place(args.command.is_empty());
+    drop(aside);
+    let drops = ends.kernel_drops();
+    let engine = Engine::start(&ends, links, outputs, drive, |failure| {
+        say(&format!("warning: {}", unwritten(failure)));
+    })?;
+    let mut meter = if args.no_meter {
+        Meter::Nowhere
+    } else {
+        let capacity = Way::BOTH.map(|way| Capacity::of(&plan, way));
+        Meter::new(place, words, engine.tallies(), engine.clock(), capacity)
+    };
+    let said = said.map(Said::start);
     let status = family.run(&ends, command, far, || meter.tick());
-    meter.clear();
+    if let Some(said) = said {
+        said.finish();
+    }
+    drop(meter);
     let work = engine.stop()?;
     let after = ends.kernel_drops();
     let status = status?;
@@ -111,7 +130,7 @@ pub(crate) fn main(args: &EmulateArgs) -> Result<u8> {
 }
 
 fn say(line: &str) {
-    eprintln!("emulate: {line}");
+    meter::strip::tell(&format!("emulate: {line}"));
 }
 
 fn unwritten(failure: &Failure) -> String {

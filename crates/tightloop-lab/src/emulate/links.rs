@@ -92,6 +92,11 @@ impl Plan {
         Ok(built)
     }
 
+    /// A trace that a link plays.
+    pub(super) fn trace(&self, name: &str) -> Option<Arc<Trace>> {
+        self.traces.get(name).cloned()
+    }
+
     /// The first link of a way.
     pub(crate) fn first(&self, way: Way) -> LinkId {
         let within = match way {

@@ -1,12 +1,6 @@
 //! What an emulated link tells on the terminal.
 
-use std::io::{IsTerminal, Write, stderr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use tightloop::units::{Bytes, Rate, Span, Time};
-use tightloop_live::clock::Clock;
-use tightloop_live::emulate::engine::Tally;
+use tightloop::units::{Rate, Span};
 use tightloop_live::emulate::{Ability, Lateness, Way, Work};
 
 use crate::out;
@@ -104,74 +98,4 @@ pub(crate) fn work(work: &Work, kernel_drops: [u64; 2]) -> (String, Vec<String>)
         doubts.push(format!("{} events are missing in the logs", work.missing));
     }
     (table.text(), doubts)
-}
-
-/// A line, or a terminal's title, with what crosses the link.
-pub(super) struct Meter {
-    tallies: Arc<[Tally; 2]>,
-    clock: Clock,
-    last: (Time, [u64; 2]),
-    style: Style,
-    drawn: bool,
-}
-
-/// Where the meter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    Line,
-    Title,
-    Nowhere,
-}
-
-impl Meter {
-    /// In the title while a shell has the terminal; nowhere without a terminal.
-    pub(super) fn new(tallies: Arc<[Tally; 2]>, clock: Clock, shell: bool, wanted: bool) -> Self {
-        Self {
-            tallies,
-            clock,
-            last: (clock.now(), [0; 2]),
-            style: match (wanted && stderr().is_terminal(), shell) {
-                (false, _) => Style::Nowhere,
-                (true, true) => Style::Title,
-                (true, false) => Style::Line,
-            },
-            drawn: false,
-        }
-    }
-
-    pub(super) fn tick(&mut self) {
-        if self.style == Style::Nowhere {
-            return;
-        }
-        let now = self.clock.now();
-        let read = |it: &AtomicU64| it.load(Ordering::Relaxed);
-        let bytes = [0, 1].map(|way| read(&self.tallies[way].bytes));
-        let (then, before) = self.last;
-        self.last = (now, bytes);
-        let parts = Way::BOTH.map(|way| {
-            let place = way.place();
-            let carried = Bytes::new(bytes[place].saturating_sub(before[place]));
-            let rate = carried.per(now - then).unwrap_or(Rate::ZERO);
-            let tally = &self.tallies[place];
-            format!(
-                "{} {:.2} Mbit/s, {} kB wait, {} dropped",
-                way.name(),
-                rate.mbps_f64(),
-                read(&tally.waiting) / 1000,
-                read(&tally.dropped)
-            )
-        });
-        let text = parts.join("  |  ");
-        let _ = match self.style {
-            Style::Title => write!(stderr(), "\x1b]2;{text}\x07"),
-            _ => write!(stderr(), "\r\x1b[K{text}\r"),
-        };
-        self.drawn = true;
-    }
-
-    pub(super) fn clear(&self) {
-        if self.drawn && self.style == Style::Line {
-            let _ = write!(stderr(), "\r\x1b[K");
-        }
-    }
 }

@@ -42,6 +42,26 @@ fn the_command_meets_the_link_and_gives_its_status() {
 }
 
 #[test]
+fn what_the_command_prints_goes_where_it_should() {
+    let Some(scratch) = ready() else { return };
+    let both = ["--", "sh", "-c", "echo said; echo wrong >&2"];
+    let done = emulate(&scratch, &[&["--output=said.txt"], &both[..]].concat());
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(done.stdout, "");
+    let file = std::fs::read_to_string(scratch.path().join("said.txt")).expect("a file");
+    assert_eq!(file, "said\nwrong\n");
+    // Nobody has a terminal here: nothing is drawn.
+    assert!(!done.stderr.contains('\x1b'), "{:?}", done.stderr);
+    let done = emulate(&scratch, &[&["--quiet"], &both[..]].concat());
+    assert_eq!(done.stdout, "");
+    assert!(!done.stderr.contains("wrong"), "{}", done.stderr);
+    let done = emulate(&scratch, &["--output=gone/said.txt", "--", "touch", "ran"]);
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("cannot write gone/said.txt"));
+    assert!(!scratch.path().join("ran").exists());
+}
+
+#[test]
 fn links_nest_and_an_inner_one_has_its_own_address() {
     let Some(scratch) = ready() else { return };
     let inner = scratch.command(&[]).get_program().to_owned();

@@ -26,6 +26,8 @@ use crate::clock::Clock;
 const BATCH: usize = 16;
 /// So many loops without sleep until others may see what has happened. Ours.
 const LOOK: u32 = 512;
+/// Quantiles cost a microsecond or two: others may see new ones this often. Ours.
+const RANK: Span = Span::from_millis(200);
 /// Rooms kept for packets to come.
 const ROOMS: usize = 1024;
 
@@ -86,6 +88,7 @@ impl Engine {
             stop: Arc::clone(&stop),
             woken,
             tallies: Arc::clone(&tallies),
+            ranked: Time::ZERO,
         };
         let thread = thread::Builder::new().name("link".into());
         let thread = thread.spawn(move || {
@@ -147,6 +150,8 @@ struct Mover {
     stop: Arc<AtomicBool>,
     woken: PipeReader,
     tallies: Arc<[Tally; 2]>,
+    /// When others last saw new quantiles.
+    ranked: Time,
 }
 
 impl Mover {
@@ -163,7 +168,8 @@ impl Mover {
         while !self.stop.load(Ordering::Relaxed) {
             loops = loops.wrapping_add(1);
             if loops.is_multiple_of(LOOK) {
-                self.publish();
+                let now = self.clock.now();
+                self.publish(now);
             }
             self.obey();
             let mut busy = false;
@@ -193,7 +199,7 @@ impl Mover {
             match pace.wait(now, earlier(up, down)) {
                 Wait::Spin => spinning = true,
                 Wait::Sleep(longest) => {
-                    self.publish();
+                    self.publish(now);
                     // A log is written also while nothing happens.
                     let longest = match longest {
                         None if self.recorder.on() => Some(Span::from_millis(50)),
@@ -327,7 +333,11 @@ impl Mover {
     }
 
     /// Lets others see what has happened.
-    fn publish(&self) {
+    fn publish(&mut self, now: Time) {
+        let rank = now - self.ranked >= RANK;
+        if rank {
+            self.ranked = now;
+        }
         for way in [0, 1] {
             let (tally, passage) = (&self.tallies[way], &self.ways[way]);
             let set = |it: &AtomicU64, value| it.store(value, Ordering::Relaxed);
@@ -335,14 +345,22 @@ impl Mover {
             set(&tally.delivered, passage.delivered);
             set(&tally.bytes, passage.bytes.get());
             set(&tally.dropped, self.recorder.dropped[way]);
+            set(&tally.marked, self.recorder.marked[way]);
             set(&tally.waiting, self.pipes[way].waiting().get());
+            set(&tally.queued, self.pipes[way].packets() as u64);
+            if rank {
+                for (late, share) in tally.late.iter().zip([0.5, 0.99]) {
+                    let nanos = passage.lateness.quantile(share).as_nanos();
+                    set(late, u64::try_from(nanos).unwrap_or(0));
+                }
+            }
         }
     }
 
     fn finish(mut self, not_urgent: Option<io::Error>, failed: Option<io::Error>) -> Work {
         let end = self.clock.now();
         self.settle(end);
-        self.publish();
+        self.publish(end);
         for way in [0, 1] {
             self.ways[way].dropped = self.recorder.dropped[way];
             self.ways[way].lost = self.recorder.lost[way];

@@ -67,6 +67,12 @@ impl<P: Packet> Pipe<P> {
         self.links.iter().map(Link::waiting).sum()
     }
 
+    /// Packets waiting in its queues.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.links.iter().map(Link::packets).sum()
+    }
+
     /// Moves on what has left each link but the last. A link is brought up to
     /// date only after all that arrives there until then has been pushed.
     #[inline]

@@ -19,8 +19,15 @@ pub struct Tally {
     pub bytes: AtomicU64,
     /// Packets that a queue or chance dropped.
     pub dropped: AtomicU64,
+    /// Packets that a queue marked.
+    pub marked: AtomicU64,
     /// Bytes that wait.
     pub waiting: AtomicU64,
+    /// Packets that wait.
+    pub queued: AtomicU64,
+    /// How late packets went on so far, in nanoseconds: p50 and p99. Brought up
+    /// to date every fifth of a second.
+    pub late: [AtomicU64; 2],
 }
 
 /// How an engine drives its links.
