@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tightloop::event::{Event, FrameId, Sink};
-use tightloop::units::Time;
+use tightloop::units::{Span, Time};
 
 /// The page hears news this often.
 const NEWS: Duration = Duration::from_millis(250);
@@ -36,6 +36,19 @@ struct Figures {
     /// By the name that Prometheus has for them, and what they are.
     values: BTreeMap<String, f64>,
     captured: BTreeMap<FrameId, Time>,
+    /// When the call began, by the clock of an end that was there before.
+    began: Span,
+}
+
+/// The figures, for an end whose clock began before the call.
+#[derive(Debug)]
+pub(super) struct Early(Board);
+
+impl Sink for Early {
+    fn record(&mut self, at: Time, event: &Event) {
+        let began = self.0.figures().began;
+        self.0.record(at - began, event);
+    }
 }
 
 impl Figures {
@@ -55,7 +68,7 @@ impl Figures {
 
 impl Sink for Board {
     fn record(&mut self, at: Time, event: &Event) {
-        let mut it = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut it = self.figures();
         match *event {
             Event::Sent { size, .. } => {
                 it.add("sent_bytes_total", size.get_f64());
@@ -107,6 +120,20 @@ impl Sink for Board {
 }
 
 impl Board {
+    fn figures(&self) -> MutexGuard<'_, Figures> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same figures for an end whose clock began before the call.
+    pub(super) fn early(&self) -> Early {
+        Early(self.clone())
+    }
+
+    /// When the call begins, by that clock.
+    pub(super) fn begin(&self, began: Span) {
+        self.figures().began = began;
+    }
+
     /// Serves the figures at an address as long as the program runs.
     pub(super) fn serve(&self, at: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(at)?;
@@ -165,7 +192,7 @@ impl Board {
         )?;
         loop {
             let values = {
-                let it = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let it = self.figures();
                 serde_json::to_string(&it.values)?
             };
             write!(visit, "data: {values}\n\n")?;
@@ -175,7 +202,7 @@ impl Board {
 
     /// As Prometheus reads it.
     fn metrics(&self) -> String {
-        let it = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let it = self.figures();
         let mut text = String::new();
         let mut last = "";
         for (name, value) in &it.values {
@@ -217,6 +244,7 @@ mod tests {
     #[test]
     fn the_figures_of_a_call_can_be_read_and_scraped() {
         let mut board = Board::default();
+        let mut far = board.early();
         let (flow, frame) = (FlowId(0), FrameId(3));
         let mut log = Log::to(&mut board);
         log.emit(Time::from_millis(10), || Event::Captured { flow, frame });
@@ -227,7 +255,9 @@ mod tests {
             budget: Bytes::new(1_000),
             key: true,
         });
-        log.emit(Time::from_millis(60), || Event::Shown { flow, frame });
+        // The other end's clock is a second ahead.
+        far.0.begin(Span::from_secs(1));
+        far.record(Time::from_millis(1060), &Event::Shown { flow, frame });
         log.emit(Time::from_millis(60), || Event::Gauge {
             flow,
             path: tightloop::event::PathId(0),

@@ -87,7 +87,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     };
     let near = paths.iter().map(Emulated::socket);
     let near = near.collect::<Result<_>>()?;
-    let (signal, save, far_board) = (Arc::clone(there), args.save.clone(), board.clone());
+    let (signal, save, far_board) = (Arc::clone(there), args.save.clone(), board.early());
     let receiving = thread::spawn(move || {
         let mut sink = (Vec::new(), far_board);
         let save = save.as_deref().unwrap_or("null");
@@ -102,6 +102,7 @@ pub(crate) fn main(args: &CallArgs) -> Result<()> {
     let mut lasted: Option<Time> = None;
     let caller = Caller::dial(near, dial, clock, here);
     let base = clock.now();
+    board.begin(base.since_epoch());
     let mut events: Vec<(Time, Event)> = Vec::new();
     let beside = others.start(first, clock);
     let filmed = stage.filmed(flow::FLOW);
