@@ -98,7 +98,7 @@ fn run(bench: &Bench) -> Result<Findings> {
     ));
     findings.note("20 Mbit/s, 40 ms, 200 packets. The second flow stays from 10 to 40 s, the third from 20 to 50 s. Jain's index of the active flows in windows of 500 ms; lines: the median over the seeds in each.");
     findings.note("With 1 ms of jitter the phases of two flows' frames take seconds to drift, and luck decides how soon they meet.");
-    findings.note("That Copa-0.1 converges slowly is not so here: it shares evenly soon after each change, as in Fig. 15a, where the paper calls it fair. Its flows here are the authors' rules as Pantheon ran them; we know no cause.");
+    findings.note("That Copa-0.1 converges slowly is not so here: it shares evenly soon after each change, as in Fig. 15a, where the paper calls it fair. Its flows here are the authors' rules as Pantheon ran them; the paper's rules and wake-ups up to 20 ms late do not change it.");
     findings.note(LEFT_OUT);
     Ok(findings)
 }
