@@ -105,12 +105,7 @@ impl Controller for Hybla {
     fn on_feedback(&mut self, _now: Time, feedback: &Feedback<'_>, path: &PathState) {
         let window = &mut self.window;
         window.min_rtt = path.min_rtt;
-        if window.lost(feedback) || window.marked(feedback) {
-            window.reduce(window.flight(feedback, path) * BETA);
-        }
-        if feedback.persistent_congestion {
-            window.collapse();
-        }
+        window.on_congestion(feedback, path, BETA);
         let rho = self.rho();
         let window = &mut self.window;
         for packets in window.growing(feedback) {

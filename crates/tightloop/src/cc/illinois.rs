@@ -203,11 +203,8 @@ impl Controller for Illinois {
             }
         }
         let window = &mut self.window;
-        if window.lost(feedback) || window.marked(feedback) {
-            window.reduce(window.flight(feedback, path) * (1.0 - self.beta));
-        }
+        window.on_congestion(feedback, path, 1.0 - self.beta);
         if feedback.persistent_congestion {
-            window.collapse();
             (self.alpha, self.beta) = (RENO_ALPHA, RENO_BETA);
             (self.was_long, self.short) = (false, 0);
         }

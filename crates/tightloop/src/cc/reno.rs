@@ -90,12 +90,7 @@ impl Controller for Reno {
     fn on_feedback(&mut self, _now: Time, feedback: &Feedback<'_>, path: &PathState) {
         let window = &mut self.window;
         window.min_rtt = path.min_rtt;
-        if window.lost(feedback) || window.marked(feedback) {
-            window.reduce(window.flight(feedback, path) * BETA);
-        }
-        if feedback.persistent_congestion {
-            window.collapse();
-        }
+        window.on_congestion(feedback, path, BETA);
         let packets = window.growing(feedback);
         if self.byte_counting {
             packets.for_each(|packets| window.grow_as_reno(packets));

@@ -95,6 +95,17 @@ impl Window {
         self.recovery_end = self.next_number;
     }
 
+    /// A loss or a mark leaves the share `beta` of what was in flight, once per
+    /// window; persistent congestion leaves one packet.
+    pub(super) fn on_congestion(&mut self, feedback: &Feedback<'_>, path: &PathState, beta: f64) {
+        if self.lost(feedback) || self.marked(feedback) {
+            self.reduce(self.flight(feedback, path) * beta);
+        }
+        if feedback.persistent_congestion {
+            self.collapse();
+        }
+    }
+
     /// Persistent congestion: one packet, and slow start up to ssthresh.
     pub(super) fn collapse(&mut self) {
         self.cwnd = LOSS_WINDOW;
