@@ -55,6 +55,8 @@ pub struct Caller {
     incarnation: Option<String>,
     tally: Tally,
     room: Vec<u8>,
+    /// What filler and bulk packets carry.
+    zeros: Vec<u8>,
     stop: Option<CallError>,
     over: bool,
 }
@@ -83,6 +85,7 @@ impl Caller {
             incarnation: None,
             tally: Tally::default(),
             room: vec![0; super::socket::LARGEST],
+            zeros: Vec::new(),
             stop: None,
             over: false,
         };
@@ -276,13 +279,12 @@ impl Caller {
         let instant = self.instant(now);
         let length = usize::try_from(transmit.payload.get()).unwrap_or(0);
         let coded = recording.and_then(|recording| bytes_of(recording, transmit));
-        let zeros;
+        if self.zeros.len() < length {
+            self.zeros.resize(length, 0);
+        }
         let payload = match &coded {
             Some((coded, from)) => &coded.bytes[*from..*from + length],
-            None => {
-                zeros = vec![0; length];
-                zeros.as_slice()
-            }
+            None => &self.zeros[..length],
         };
         let Some(way) = self.ways.get_mut(usize::from(transmit.id.path.0)) else {
             return;
